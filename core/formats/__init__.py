@@ -1,0 +1,1 @@
+"""One module (or folder) per on-disk format: bytes in, typed records and problems out."""

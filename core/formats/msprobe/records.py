@@ -1,0 +1,229 @@
+"""Records of an msprobe dump: operator calls and the leaves (tensors, scalars) of their sides.
+
+A dump of 200 MB holds half a million leaves, so a dump is kept in columns (`CallColumns`, `LeafColumns`);
+`Leaf` and `OperatorCall` objects are made for the few that somebody looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ...findings import Completeness, Problem
+
+Shape = tuple[int, ...]
+Direction = Literal["forward", "backward", "grad", "debug", "other"]
+CallKind = Literal["api", "module", "grad", "debug", "other"]
+
+SIDES = ("input", "kwargs", "parameters", "output", "grad", "debug")
+"""Side codes of `LeafColumns.side`. `grad` is the body of a parameters_grad entry."""
+
+KINDS = ("tensor", "scalar", "none", "object")
+"""Kind codes of `LeafColumns.kind`. object: a record without comparable value (dtype, device, group...)."""
+
+STATISTICS = ("Max", "Min", "Mean", "Norm")
+"""Columns of `LeafColumns.statistics`."""
+
+INPUT, KWARGS, PARAMETERS, OUTPUT, GRAD, DEBUG = range(6)
+TENSOR, SCALAR, NONE, OBJECT = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpHeader:
+    """Top-level fields. `framework` is sniffed from record types where the file does not say it."""
+
+    task: str
+    level: str
+    framework: str
+    dump_data_dir: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallName:
+    """An entry name taken apart from the right (model paths contain digits, dots and 'forward').
+
+    `Functional.linear.3.forward` -> kind api, prefix Functional, api "linear", number 3.
+    `Module.layers.1.fc1.Linear.forward.0` -> kind module, path "layers.1.fc1", cls "Linear", number 0.
+    Unknown shapes: kind other, api = the whole name.
+    """
+
+    full: str
+    kind: CallKind
+    direction: Direction
+    prefix: str
+    api: str
+    number: int | None
+    path: str = ""
+    cls: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One tensor or value of one side of a call. Statistics are None where the file has null or none.
+
+    io: "input 0", "input 0.1", "kwargs mask", "parameters.weight", "output 0", "grad weight", "debug a.0".
+    name: the full leaf name as the tool writes it, e.g. "Functional.linear.0.forward.input.0".
+    value: for scalars the value (str, int, float, bool, list), for objects the printed record.
+    """
+
+    name: str
+    side: str
+    io: str
+    kind: str
+    type: str
+    dtype: str | None
+    shape: Shape | None
+    max: float | None
+    min: float | None
+    mean: float | None
+    norm: float | None
+    checksum: str | None
+    data_name: str | None
+    requires_grad: bool | None
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallColumns:
+    """One row an operator call, in the order of the file (execution order, see formats docs).
+
+    first_leaf has n+1 entries: leaves of call i are first_leaf[i]:first_leaf[i + 1].
+    byte: offset of the entry's key in the file. recompute: 1 yes, 0 no, -1 not recorded.
+    """
+
+    names: Sequence[str]
+    byte: npt.NDArray[np.int64]
+    first_leaf: npt.NDArray[np.int64]
+    recompute: npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafColumns:
+    """One row a leaf. Text is stored once in tables, rows hold codes.
+
+    call int32; side, kind int8 (codes above); io -> io_names; dtype -> dtypes (-1: none);
+    shape -> shapes (-1: none); type -> types.
+    statistics: float64 (n, 4), NaN where absent; present: uint8 bit k set where statistic k is a number
+    (a bare NaN in the file is present and NaN); booleans of bool tensors are 1.0 / 0.0.
+    checksum: index into checksums or -1. requires_grad: 1, 0, -1 not recorded.
+    data_name: index into data_names or -1. value: index into values or -1.
+    """
+
+    call: npt.NDArray[np.int32]
+    side: npt.NDArray[np.int8]
+    kind: npt.NDArray[np.int8]
+    io: npt.NDArray[np.int32]
+    type: npt.NDArray[np.int16]
+    dtype: npt.NDArray[np.int16]
+    shape: npt.NDArray[np.int32]
+    statistics: npt.NDArray[np.float64]
+    present: npt.NDArray[np.uint8]
+    checksum: npt.NDArray[np.int32]
+    requires_grad: npt.NDArray[np.int8]
+    data_name: npt.NDArray[np.int32]
+    value: npt.NDArray[np.int32]
+    io_names: Sequence[str]
+    types: Sequence[str]
+    dtypes: Sequence[str]
+    shapes: Sequence[Shape]
+    checksums: Sequence[str]
+    data_names: Sequence[str]
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """One rank-step: what dump.json (or debug.json) holds. Tensors lie in `tensor_dir`, opened on demand."""
+
+    path: Path
+    header: DumpHeader
+    calls: CallColumns
+    leaves: LeafColumns
+    completeness: Completeness
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def tensor_dir(self) -> Path:
+        """Always the sibling folder: the header's dump_data_dir may be stale or relative."""
+        return self.path.parent / "dump_tensor_data"
+
+    def leaf_range(self, call: int) -> range:
+        return range(int(self.calls.first_leaf[call]), int(self.calls.first_leaf[call + 1]))
+
+    def leaf_name(self, row: int) -> str:
+        """Full leaf name of a row, as the tool names it."""
+        leaves = self.leaves
+        io = leaves.io_names[int(leaves.io[row])]
+        name = self.calls.names[int(leaves.call[row])]
+        side, _, rest = io.partition(" ")
+        if side in ("grad", "debug"):
+            return f"{name}.{rest}" if rest else name
+        return f"{name}.{side}.{rest}" if rest else f"{name}.{side}"
+
+    def leaf(self, row: int) -> Leaf:
+        """The record of one row."""
+        t = self.leaves
+        present = int(t.present[row])
+        stats = [float(t.statistics[row, k]) if present >> k & 1 else None for k in range(4)]
+
+        def pick(codes: npt.NDArray[Any], table: Sequence[Any]) -> Any:
+            code = int(codes[row])
+            return None if code < 0 else table[code]
+
+        grad = int(t.requires_grad[row])
+        return Leaf(
+            name=self.leaf_name(row),
+            side=SIDES[int(t.side[row])],
+            io=t.io_names[int(t.io[row])],
+            kind=KINDS[int(t.kind[row])],
+            type=t.types[int(t.type[row])],
+            dtype=pick(t.dtype, t.dtypes),
+            shape=pick(t.shape, t.shapes),
+            max=stats[0],
+            min=stats[1],
+            mean=stats[2],
+            norm=stats[3],
+            checksum=pick(t.checksum, t.checksums),
+            data_name=pick(t.data_name, t.data_names),
+            requires_grad=None if grad < 0 else bool(grad),
+            value=pick(t.value, t.values),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a Python call stack, innermost first in a stack. line is None where the text has none."""
+
+    file: str
+    line: int | None
+    function: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """stack.json: entry name -> frames. `frames(name)` falls back from backward to forward of the same call."""
+
+    groups: tuple[tuple[Frame, ...], ...]
+    of_entry: dict[str, int]
+    problems: tuple[Problem, ...] = ()
+
+    def frames(self, entry: str) -> tuple[Frame, ...]:
+        index = self.of_entry.get(entry)
+        if index is None and "backward" in entry:
+            index = self.of_entry.get("forward".join(entry.rsplit("backward", 1)))
+        return () if index is None else self.groups[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """construct.json: child entry -> parent entry (None at top level), in call-entry order."""
+
+    parents: dict[str, str | None]
+    micro_steps: dict[str, int]
+    problems: tuple[Problem, ...] = ()

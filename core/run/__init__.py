@@ -1,0 +1,1 @@
+"""What is in a folder: artifacts, rounds, runs."""

@@ -1,0 +1,46 @@
+"""Run, Round, Artifact: what discovery found, before anything was read in full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..findings import Completeness, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One recognised output of one tool. `path` is absolute; `relative` is for people and reports."""
+
+    kind: str
+    path: Path
+    relative: str
+    size_bytes: int
+    modified_ns: int
+    rank: int | None = None
+    step: int | None = None
+    completeness: Completeness = "unknown"
+    side: str | None = None
+    round: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One attempt in a run: one capture, one configuration. `name` is "" when the run has only one."""
+
+    name: str
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The folder (or file) that was opened, and what was recognised in it."""
+
+    path: Path
+    rounds: tuple[Round, ...]
+    problems: tuple[Problem, ...] = ()
+    n_entries: int = 0
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        return tuple(artifact for round_ in self.rounds for artifact in round_.artifacts)

@@ -1,0 +1,93 @@
+"""Columns with a declared schema: what analyses hand to panes and reports instead of row objects.
+
+A number that was not recorded or not computed is *absent* (mask), which is not the same as NaN
+(computed, and not a number) and never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Kind = Literal["text", "int", "float", "bool"]
+Order = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    kind "text": `values` holds integer codes into `labels`. Other kinds: the values themselves.
+    absent: True where there is no value (shape as values), or None when all are there.
+    unit: for headings and exports ("us", "bytes", "ratio", ...), "" where it has none.
+    """
+
+    name: str
+    kind: Kind
+    values: npt.NDArray[Any]
+    labels: Sequence[str] | None = None
+    absent: npt.NDArray[np.bool_] | None = None
+    unit: str = ""
+
+    def value(self, row: int) -> Any:
+        """The Python value of one row: str, int, float, bool, or None where absent."""
+        if self.absent is not None and self.absent[row]:
+            return None
+        if self.labels is not None:
+            return self.labels[int(self.values[row])]
+        return self.values[row].item()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Equally long columns, in display order. Rows never move; views are index arrays."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0
+
+    def column(self, name: str) -> Column:
+        """The column of that name; KeyError where there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+    def row(self, row: int) -> dict[str, Any]:
+        """One row as a mapping (for details and exports of few rows)."""
+        return {column.name: column.value(row) for column in self.columns}
+
+
+def text_column(name: str, texts: Sequence[str | None], unit: str = "") -> Column:
+    """A text column from one string per row; None is absent. Repeats are stored once."""
+    codes: dict[str, int] = {}
+    values = np.fromiter(
+        (codes.setdefault(t, len(codes)) if t is not None else 0 for t in texts), np.int32, len(texts)
+    )
+    missing = np.fromiter((t is None for t in texts), np.bool_, len(texts))
+    return Column(name, "text", values, tuple(codes) or ("",), missing if missing.any() else None, unit)
+
+
+def sort_order(table: Table, name: str, *, descending: bool = False, within: Order | None = None) -> Order:
+    """Row numbers ordered by a column, stable; absent values and NaN last in both directions."""
+    column = table.column(name)
+    rows = np.arange(table.n_rows, dtype=np.int64) if within is None else within
+    values = column.values[rows]
+    if column.labels is not None:
+        rank = np.empty(len(column.labels), np.int64)
+        rank[np.argsort(np.array(column.labels, dtype=object), kind="stable")] = np.arange(len(rank))
+        values = rank[values]
+    key = values.astype(np.float64) if column.kind == "float" else values.astype(np.int64)
+    last = np.isnan(key) if column.kind == "float" else np.zeros(len(key), np.bool_)
+    if column.absent is not None:
+        last = last | column.absent[rows]
+    order = np.argsort(-key if descending else key, kind="stable")
+    flags = last[order]
+    return rows[np.concatenate([order[~flags], order[flags]])]
