@@ -34,13 +34,20 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The folder (or file) that was opened, and what was recognised in it."""
+    """The folder (or file) that was opened, and what was recognised in it.
+
+    shared: artifacts beside the round folders (a golden capture, version files); empty where the run has
+    one round. n_unknown: files that are no artifact and no part of one.
+    """
 
     path: Path
     rounds: tuple[Round, ...]
     problems: tuple[Problem, ...] = ()
     n_entries: int = 0
+    shared: tuple[Artifact, ...] = ()
+    n_unknown: int = 0
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
-        return tuple(artifact for round_ in self.rounds for artifact in round_.artifacts)
+        """All of them: the shared ones first, then round by round."""
+        return self.shared + tuple(artifact for round_ in self.rounds for artifact in round_.artifacts)

@@ -156,14 +156,26 @@ class Dump:
         return range(int(self.calls.first_leaf[call]), int(self.calls.first_leaf[call + 1]))
 
     def leaf_name(self, row: int) -> str:
-        """Full leaf name of a row, as the tool names it."""
+        """Full leaf name of a row, as the tool names it: its file without suffix where there is one.
+
+        Keywords without a file are named as inputs ("E.input.dim"), with one "E.kwargs.mask".
+        """
         leaves = self.leaves
-        io = leaves.io_names[int(leaves.io[row])]
         name = self.calls.names[int(leaves.call[row])]
-        side, _, rest = io.partition(" ")
-        if side in ("grad", "debug"):
+        file = int(leaves.data_name[row])
+        if file >= 0:
+            stem = leaves.data_names[file].rpartition(".")[0]
+            if stem.startswith(name):  # a file with a shortened name says nothing
+                return stem
+        io = leaves.io_names[int(leaves.io[row])]
+        side = int(leaves.side[row])
+        if side == PARAMETERS:
+            return f"{name}.{io}"
+        _, _, rest = io.partition(" ")
+        if side in (GRAD, DEBUG):
             return f"{name}.{rest}" if rest else name
-        return f"{name}.{side}.{rest}" if rest else f"{name}.{side}"
+        word = "output" if side == OUTPUT else "input"
+        return f"{name}.{word}.{rest}" if rest else f"{name}.{word}"
 
     def leaf(self, row: int) -> Leaf:
         """The record of one row."""

@@ -1,6 +1,19 @@
 """Tensor files: .npy and .pt opened without torch, without running code, without copying."""
 
-from .dtypes import DTYPES, Dtype, dtype_of
-from .open import TensorFile, open_tensor
+from .dtypes import DTYPES, Dtype, coarser, dtype_of, ulp, widen
+from .error import TensorError, TensorErrorKind
+from .open import TensorFile, TensorReader, open_tensor
 
-__all__ = ["DTYPES", "Dtype", "TensorFile", "dtype_of", "open_tensor"]
+__all__ = [
+    "DTYPES",
+    "Dtype",
+    "TensorError",
+    "TensorErrorKind",
+    "TensorFile",
+    "TensorReader",
+    "coarser",
+    "dtype_of",
+    "open_tensor",
+    "ulp",
+    "widen",
+]

@@ -1,0 +1,309 @@
+"""Calls and leaves collected into columns: about 65 bytes a leaf, text stored once."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from .records import NONE, OBJECT, SCALAR, STATISTICS, TENSOR, CallColumns, LeafColumns, Shape
+
+MAX_LEAVES = 40_000_000
+MAX_PATH_CHARS_IN_ALL = 64 << 20
+_MAX_CODES = 2**15 - 2
+_OTHER = "(other)"
+
+_ROW = np.dtype(
+    [
+        ("call", "i4"),
+        ("side", "i1"),
+        ("kind", "i1"),
+        ("io", "i4"),
+        ("type", "i2"),
+        ("dtype", "i2"),
+        ("shape", "i4"),
+        ("statistics", "f8", (len(STATISTICS),)),
+        ("present", "u1"),
+        ("checksum", "i4"),
+        ("requires_grad", "i1"),
+        ("data_name", "i4"),
+        ("value", "i4"),
+    ]
+)
+_pack_row = Struct("=ibbihhi4dBibii").pack
+_FLUSH_BYTES = _ROW.itemsize << 14
+
+_NAN = float("nan")
+_NO_NUMBERS = (_NAN, _NAN, _NAN, _NAN)
+_ALL_PRESENT = 0b1111
+
+
+class LimitError(Exception):
+    """A file asks for more than the columns hold. The message says for what."""
+
+
+class Texts(Sequence[str]):
+    """Strings in one block of memory; each is made when it is asked for."""
+
+    __slots__ = ("_block", "_ends")
+
+    def __init__(self, block: bytearray, ends: npt.NDArray[np.int64]) -> None:
+        self._block = block
+        self._ends = ends  # n + 1 offsets
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        n = len(self)
+        if not -n <= index < n:
+            raise IndexError(index)
+        index %= n
+        return self._block[self._ends[index] : self._ends[index + 1]].decode()
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), 4096):
+            ends = self._ends[start : start + 4097].tolist()
+            for a, b in zip(ends, ends[1:], strict=False):
+                yield self._block[a:b].decode()
+
+
+class _TextBlock:
+    def __init__(self) -> None:
+        self.block = bytearray()
+        self.ends = array("q", (0,))
+
+    def append(self, text: str) -> int:
+        self.block += clean_text(text).encode()
+        self.ends.append(len(self.block))
+        return len(self.ends) - 2
+
+    def finish(self) -> Texts:
+        return Texts(self.block, _column(self.ends, np.int64))
+
+
+class ColumnBuilder:
+    """Takes calls, and leaves of the last call, one by one; `finish` gives the columns and ends it."""
+
+    def __init__(self) -> None:
+        self._names, self._files = _TextBlock(), _TextBlock()
+        self._byte, self._first_leaf, self._recompute = array("q"), array("q"), array("b")
+        # Rows are packed whole, which is quick, and now and then taken apart into columns, which are compact.
+        self._rows = bytearray()
+        self._columns = {name: bytearray() for name in _ROW.names or ()}
+        self._n_leaves = 0
+        self._ios: dict[str, int] = {}
+        self._types: dict[str, int] = {}
+        self._dtypes: dict[str, int] = {}
+        self._shapes: dict[Shape, int] = {}
+        self._checksums: dict[str, int] = {}
+        self._value_codes: dict[str, int] = {}
+        self._values: list[Any] = []
+        self._io_chars = 0
+        self.n_bad_shapes = 0
+
+    def add_call(self, name: str, byte: int, recompute: int) -> None:
+        self._names.append(name)
+        self._byte.append(byte)
+        self._first_leaf.append(self._n_leaves)
+        self._recompute.append(recompute)
+
+    def add_leaf(self, side: int, io: str, value: Any) -> None:
+        """One leaf of the last call. `value`: its JSON value, a record or a bare value. Raises LimitError."""
+        io_code = self._ios.get(io)
+        if io_code is None:
+            io_code = self._new_io(io)
+        if self._n_leaves >= MAX_LEAVES:
+            raise LimitError(f"more than {MAX_LEAVES:,} leaves")
+        if type(value) is dict and ("shape" in value or _is_tensor(value)):
+            self._add_tensor(side, io_code, value)
+        elif value is None:
+            self._add_plain(side, io_code, NONE, "None", None)
+        else:
+            self._add_plain(side, io_code, *_plain(value))
+        self._n_leaves += 1
+        if len(self._rows) >= _FLUSH_BYTES:
+            self._flush()
+
+    def types(self) -> list[str]:
+        return list(self._types)
+
+    def _new_io(self, io: str) -> int:
+        self._io_chars += len(io)
+        if self._io_chars > MAX_PATH_CHARS_IN_ALL:
+            raise LimitError("the paths of its leaves are too long to be kept")
+        return self._ios.setdefault(io, len(self._ios))
+
+    def _add_tensor(self, side: int, io_code: int, record: dict[str, Any]) -> None:
+        get = record.get
+        numbers: tuple[Any, ...] = (get("Max"), get("Min"), get("Mean"), get("Norm"))
+        present = _ALL_PRESENT
+        for number in numbers:
+            if type(number) is not float:
+                numbers, present = _numbers(numbers)
+                break
+        dtype, checksum, file = get("dtype"), get("md5"), get("data_name")
+        requires_grad = get("requires_grad")
+        self._rows += _pack_row(
+            len(self._byte) - 1,
+            side,
+            TENSOR,
+            io_code,
+            _code(self._types, get("type", get("class_type"))),
+            -1 if dtype is None else _code(self._dtypes, dtype),
+            self._shape_code(get("shape")),
+            *numbers,
+            present,
+            -1 if checksum is None else _code(self._checksums, checksum, 2**31 - 2),
+            1 if requires_grad is True else 0 if requires_grad is False else -1,
+            self._files.append(file) if isinstance(file, str) and file else -1,
+            -1,
+        )
+
+    def _add_plain(self, side: int, io_code: int, kind: int, type_name: str, value: Any) -> None:
+        type_code = _code(self._types, type_name)
+        value_code = -1 if value is None else self._value_code(value)
+        call = len(self._byte) - 1
+        self._rows += _pack_row(
+            call, side, kind, io_code, type_code, -1, -1, *_NO_NUMBERS, 0, -1, -1, -1, value_code
+        )
+
+    def _flush(self) -> None:
+        rows = np.frombuffer(self._rows, _ROW)
+        for name, column in self._columns.items():
+            column += rows[name].tobytes()
+        self._rows = bytearray()
+
+    def _shape_code(self, shape: Any) -> int:
+        if shape is None:
+            return -1
+        try:
+            key = tuple(shape)
+            code = self._shapes.get(key)
+        except TypeError:  # a number, or lists inside
+            key, code = (None,), None
+        if code is not None:
+            return code
+        if len(key) <= 64 and all(type(n) is int and 0 <= n < 2**63 for n in key):
+            return self._shapes.setdefault(key, len(self._shapes))
+        self.n_bad_shapes += 1
+        return -1
+
+    def _value_code(self, value: Any) -> int:
+        code = self._value_codes.setdefault(repr(value), len(self._values))
+        if code == len(self._values):
+            self._values.append(value)
+        return code
+
+    def finish(self) -> tuple[CallColumns, LeafColumns]:
+        self._flush()
+        self._first_leaf.append(self._n_leaves)
+        calls = CallColumns(
+            names=self._names.finish(),
+            byte=_column(self._byte, np.int64),
+            first_leaf=_column(self._first_leaf, np.int64),
+            recompute=_column(self._recompute, np.int8),
+        )
+        columns = {name: _column(block, _ROW[name].base) for name, block in self._columns.items()}
+        columns["statistics"] = columns["statistics"].reshape(-1, len(STATISTICS))
+        leaves = LeafColumns(
+            **columns,
+            io_names=_clean_list(self._ios),
+            types=_clean_list(self._types),
+            dtypes=_clean_list(self._dtypes),
+            shapes=list(self._shapes),
+            checksums=_clean_list(self._checksums),
+            data_names=self._files.finish(),
+            values=self._values,
+        )
+        return calls, leaves
+
+
+def clean_text(text: str) -> str:
+    """Text that can be encoded: lone surrogates (broken UTF-8, broken escapes) become '?'."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _clean_list(texts: Iterable[str]) -> list[str]:
+    return [clean_text(text) for text in texts]
+
+
+def _column(items: array[Any] | bytearray, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    # no copy: the items keep the memory, and can no longer grow
+    return np.frombuffer(memoryview(items).toreadonly(), dtype) if items else np.empty(0, dtype)
+
+
+def _code(codes: dict[str, int], text: Any, limit: int = _MAX_CODES) -> int:
+    if type(text) is not str:
+        text = "" if text is None else repr(text)[:200]
+    code = codes.get(text)
+    if code is None:
+        code = codes.setdefault(text if len(codes) < limit else _OTHER, len(codes))
+    return code
+
+
+def _is_tensor(record: dict[str, Any]) -> bool:
+    kind = record.get("type")
+    return "dtype" in record or isinstance(kind, str) and kind.endswith(("Tensor", "ndarray"))
+
+
+def _numbers(raw: Sequence[Any]) -> tuple[tuple[float, ...], int]:
+    numbers = [_number(value) for value in raw]
+    present = sum(1 << k for k, number in enumerate(numbers) if number is not None)
+    return tuple(_NAN if number is None else number for number in numbers), present
+
+
+def _number(value: Any) -> float | None:
+    """A statistic as float: bare or as text, booleans 1 and 0; None where there is none."""
+    if isinstance(value, (float, int)) or isinstance(value, str) and len(value) <= 64:
+        try:
+            return float(value)
+        except OverflowError:  # an integer beyond float's range
+            return float("inf") if isinstance(value, int) and value > 0 else float("-inf")
+        except ValueError:
+            return None
+    return None
+
+
+def _plain(value: Any) -> tuple[int, str, Any]:
+    """Kind, type and value of a leaf that is no tensor."""
+    if not isinstance(value, dict):  # a bare value, or an empty list
+        if isinstance(value, list):
+            return OBJECT, "list", "[]"
+        return SCALAR, type(value).__name__, _bare(value)
+    kind = value.get("type", value.get("class_type", ""))
+    inner = value.get("value")
+    if "value" not in value:
+        fields = {key: item for key, item in value.items() if key not in ("type", "class_type", "tensor")}
+        return OBJECT, str(kind), _printed(fields)
+    if isinstance(kind, str) and kind.endswith((".dtype", ".device")):
+        return OBJECT, kind, inner if isinstance(inner, str) else _printed(inner)
+    return SCALAR, str(kind), _bare(inner)
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list) and not any(isinstance(item, (list, dict, str)) for item in value):
+        return value
+    return _printed(value) if isinstance(value, (list, dict)) else value
+
+
+def _printed(value: Any) -> str:
+    try:
+        return clean_text(json.dumps(value, ensure_ascii=False))
+    except RecursionError:
+        return "(nested too deeply)"

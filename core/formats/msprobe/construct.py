@@ -1,0 +1,90 @@
+"""construct.json: which module or pseudo parent ("optimizer", "clip_grad") each entry ran in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...findings import Problem
+from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from ..json_stream import MAX_FILE_BYTES, WINDOW_BYTES, json_members
+from ..json_window import Notes, shown_path
+from .columns import clean_text
+from .names import parse_name
+from .records import Construct
+
+MICRO_STEP_NUMBER = "megatron_micro_step_number"
+"""Key of `Construct.micro_steps` under which Megatron's number of micro steps stands."""
+
+
+def read_construct(
+    path: Path,
+    *,
+    root: Path | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+    window_bytes: int = WINDOW_BYTES,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Construct:
+    """The hierarchy of a rank-step in call-entry order; empty for level L1, which records none.
+
+    micro_steps: of the entries that Megatron marked, and their number under MICRO_STEP_NUMBER. Problems
+    (with byte) for what cannot be read. Raises InputError (not usable at all) and Cancelled.
+    """
+    problems: list[Problem] = []
+    notes = Notes(shown_path(path, root), problems)
+    parents: dict[str, str | None] = {}
+    micro_steps: dict[str, int] = {}
+    known: dict[str, str] = {}  # each name kept once, as child and as parent
+    members = json_members(
+        path,
+        problems,
+        root=root,
+        max_bytes=max_bytes,
+        window_bytes=window_bytes,
+        progress=progress,
+        is_cancelled=is_cancelled,
+    )
+    for byte, _, raw_key, value in members:
+        key = clean_text(raw_key)
+        parent, micro_step = _parent_and_micro_step(value)
+        if key == MICRO_STEP_NUMBER and type(value) is int:
+            micro_steps[key] = value
+        elif parent is not None and not isinstance(parent, str):
+            notes.add("bad-record", f"{key[:200]!r} has no readable parent", byte)
+        else:
+            key = known.setdefault(key, key)
+            parents[key] = None if parent is None else known.setdefault(parent, clean_text(parent))
+            if micro_step is not None:
+                micro_steps[key] = micro_step
+    notes.close()
+    return Construct(parents, micro_steps, tuple(problems))
+
+
+def ancestors(construct: Construct, entry: str) -> Iterator[str]:
+    """The entries around one, innermost first. A parameters_grad entry lies in the backward of its module.
+
+    Ends at a name that is its own ancestor: a hierarchy from a broken file may run in circles.
+    """
+    seen = {entry}
+    parent = construct.parents.get(entry) if entry in construct.parents else _backward_of(entry)
+    while parent is not None and parent not in seen:
+        yield parent
+        seen.add(parent)
+        parent = construct.parents.get(parent)
+
+
+def _backward_of(entry: str) -> str | None:
+    name = parse_name(entry)
+    if name.kind != "grad":
+        return None
+    return f"{name.prefix}.{name.path}.{name.cls}.backward.{name.number or 0}"
+
+
+def _parent_and_micro_step(value: Any) -> tuple[Any, int | None]:
+    if isinstance(value, list):
+        if len(value) != 2 or type(value[1]) is not int:
+            return value, None
+        return value[0], value[1]
+    return value, None

@@ -1,0 +1,80 @@
+"""Entry names of msprobe, taken apart from the right; layer numbers and module paths out of them.
+
+Model paths contain digits, dots, class names and the word "forward", so nothing may be split from the left.
+No function here raises: a name that fits no rule is kind "other".
+"""
+
+from __future__ import annotations
+
+import re
+
+from .records import CallName, Direction
+
+_DIRECTIONS: dict[str, Direction] = {"forward": "forward", "backward": "backward", "parameters_grad": "grad"}
+_LAYER_LIST = re.compile(r"(?:\w*_)?(?:layers?|blocks?|h|stages?|resblocks)", re.IGNORECASE)
+
+
+def parse_name(full: str) -> CallName:
+    """What an entry name says: kind, direction, prefix, api or module path and class, call number.
+
+    A model index that the tool puts behind "Module." cannot be told from a submodule called "0"; it stays
+    the first part of `path`.
+    """
+    head, _, last = full.rpartition(".")
+    before, _, middle = head.rpartition(".")
+    number = _number(last)
+    if number is not None and middle in _DIRECTIONS:
+        return _module(full, before, _DIRECTIONS[middle], number)
+    if last == "parameters_grad":
+        return _module(full, head, "grad", None)
+    number = _number(middle)
+    if number is not None and before:
+        if last == "debug":
+            return CallName(full, "debug", "debug", "", before, number)
+        if last in ("forward", "backward"):
+            prefix, dot, api = before.partition(".")
+            return CallName(full, "api", _DIRECTIONS[last], prefix if dot else "", api or prefix, number)
+    return _other(full)
+
+
+def layer_of(name: CallName | str) -> int | None:
+    """Number of the layer that a module (or parameters_grad) entry lies in; None for APIs and other paths.
+
+    The outermost list counts: layers.5.mlp.experts.3 is layer 5. Known list names: layers, layer, h, blocks,
+    block, stages, resblocks, also with a word before them (encoder_layers).
+    """
+    parts = (parse_name(name) if isinstance(name, str) else name).path.split(".")
+    for list_name, index in zip(parts, parts[1:], strict=False):
+        number = _number(index)
+        if number is not None and _LAYER_LIST.fullmatch(list_name):
+            return number
+    return None
+
+
+def module_chain(name: CallName | str) -> tuple[str, ...]:
+    """Paths of the modules around a module entry, outermost first, its own last.
+
+    "Module.layers.1.fc1.Linear.forward.0" -> ("layers", "layers.1", "layers.1.fc1"); () for APIs.
+    """
+    path = (parse_name(name) if isinstance(name, str) else name).path
+    ends = [match.start() for match in re.finditer(r"\.", path)]
+    return tuple(path[:end] for end in (*ends, len(path))) if path else ()
+
+
+def _module(full: str, before: str, direction: Direction, number: int | None) -> CallName:
+    head, _, cls = before.rpartition(".")
+    prefix, _, path = head.partition(".")
+    if not prefix:
+        return _other(full)
+    return CallName(
+        full, "grad" if direction == "grad" else "module", direction, prefix, "", number, path, cls
+    )
+
+
+def _other(full: str) -> CallName:
+    return CallName(full, "other", "other", "", full, None)
+
+
+def _number(text: str) -> int | None:
+    # length-limited: int() refuses thousands of digits, and isdigit() alone accepts other scripts' digits
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None

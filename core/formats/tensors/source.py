@@ -1,0 +1,143 @@
+"""One regular file of a run, opened read-only: bounded reads, and no way out of the run."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from .error import TensorError, TensorErrorKind
+
+# A file that was swapped for a pipe or a terminal between look and open must neither block nor take over.
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class Source:
+    """An open file: `size` at the time of opening, `identity` to notice that it was replaced since."""
+
+    __slots__ = ("fd", "identity", "path", "size")
+
+    def __init__(self, path: Path, fd: int, status: os.stat_result) -> None:
+        self.path = path
+        self.fd = fd
+        self.size = status.st_size
+        self.identity = (status.st_dev, status.st_ino)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def error(
+        self, kind: TensorErrorKind, message: str, *, byte: int | None = None, hint: str | None = None
+    ) -> TensorError:
+        """A TensorError that names this file."""
+        return TensorError(kind, message, path=self.path, byte=byte, hint=hint)
+
+    def need(self, offset: int, n_bytes: int, what: str) -> None:
+        """Raise cut-off unless `n_bytes` bytes from `offset` lie inside the file."""
+        if offset + n_bytes > self.size:
+            raise self.error(
+                "cut-off",
+                f"the file ends after {self.size:,} bytes, {what} needs {offset + n_bytes:,}",
+                byte=self.size,
+            )
+
+    def read(self, offset: int, n_bytes: int, what: str) -> bytes:
+        """Exactly `n_bytes` bytes from `offset`; cut-off if the file has fewer. The caller bounds n_bytes."""
+        self.need(offset, n_bytes, what)
+        try:
+            block = os.pread(self.fd, n_bytes, offset)
+        except OSError as error:
+            raise self.error("unreadable", f"reading failed: {error.strerror}", byte=offset) from error
+        if len(block) != n_bytes:
+            raise self.error("cut-off", "the file became shorter while it was read", byte=offset + len(block))
+        return block
+
+
+def open_source(path: Path, root: Path) -> Source:
+    """`path` opened, after its links were followed, if it is a regular file at or below `root`.
+
+    Raises TensorError: outside-run, missing, unreadable. Never blocks on pipes or devices.
+    """
+    with _explained(path):
+        real = os.fspath(path)
+        if not _is_plainly_below(real, os.fspath(root)):
+            real, real_root = os.path.realpath(real), os.path.realpath(root)
+            if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
+                raise TensorError("outside-run", "the path leads outside the opened run", path=path)
+        return _open_regular(path, real, os.O_NOFOLLOW)
+
+
+def reopen(path: Path, identity: tuple[int, int] | None) -> Source:
+    """The same file again; unreadable if another one has taken its name since."""
+    with _explained(path):
+        source = _open_regular(path, os.fspath(path), 0)
+    if identity is not None and source.identity != identity:
+        source.close()
+        raise source.error(
+            "unreadable", "the file was replaced while it was in use", hint="scan the run again (r)"
+        )
+    return source
+
+
+def _is_plainly_below(path: str, root: str) -> bool:
+    """True if `path` goes on from `root` without a link or '..': most files, and cheaper than realpath."""
+    at = root.rstrip(os.sep)
+    if not path.startswith(at + os.sep):
+        return False
+    for name in path[len(at) + 1 :].split(os.sep):
+        at = f"{at}{os.sep}{name}"
+        if name == ".." or stat.S_ISLNK(os.lstat(at).st_mode):
+            return False
+    return True
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What the system says about opening `path`, as a TensorError."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise TensorError("missing", "the file does not exist", path=path) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise TensorError("unreadable", f"the file cannot be opened: {reason}", path=path) from error
+    except ValueError as error:  # a NUL or a lone surrogate in a name that came from a record
+        raise TensorError("missing", "the name is not one that a file can have", path=path) from error
+
+
+def _open_regular(path: Path, real: str, flags: int) -> Source:
+    _require_regular(path, os.stat(real))
+    fd = os.open(real, _FLAGS | flags)
+    try:
+        status = os.fstat(fd)
+        _require_regular(path, status)
+    except BaseException:
+        os.close(fd)
+        raise
+    return Source(path, fd, status)
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        name = next((name for test, name in _KINDS if test(status.st_mode)), "a special file")
+        raise TensorError("unreadable", f"{name}, not a regular file", path=path)

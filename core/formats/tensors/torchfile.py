@@ -1,0 +1,140 @@
+"""Where the one tensor of a `torch.save` file lies: the zip form and the older pickle stream.
+
+No code of the file is run (torchpickle.py) and no element is read.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from .dtypes import Dtype
+from .layout import Layout, check_extent, check_shape
+from .source import Source
+from .torchpickle import PickleProblem, Storage, StoredTensor, Unpickled, unpickle
+from .zipdir import locate, read_directory
+
+MAX_PICKLE_BYTES = 1 << 20
+"""The pickle of one tensor has about 200 bytes; more than this is a model, not a tensor."""
+
+# Tensors of one type and shape have the same pickle, byte for byte: a dump of thousands has a few dozen.
+_MAX_CACHED_BYTES = 1024
+_unpickle_cached = lru_cache(maxsize=1024)(unpickle)
+
+_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+_LEGACY_PROTOCOL = 1001
+_HINT_ONE_TENSOR = "save each tensor to a file of its own: torch.save(tensor.detach().cpu(), path)"
+_HINT_NOT_TORCH = "a .pt file of torch.save is expected"
+_HINT_BIG_ENDIAN = "save the tensor on a little-endian host"
+
+
+def read_torch_zip(source: Source) -> Layout:
+    """Layout of the tensor in a zip written by torch 1.6 and later."""
+    directory = read_directory(source)
+    pickles = [name for name in directory.members if name.endswith("/data.pkl") or name == "data.pkl"]
+    if len(pickles) != 1:
+        raise source.error("unreadable", "an archive without data.pkl: not a tensor", hint=_HINT_NOT_TORCH)
+    root = pickles[0].removesuffix("data.pkl")
+    if root + "constants.pkl" in directory.members:
+        raise source.error("refused", "a TorchScript program, not a tensor")
+    byte_order = directory.members.get(root + "byteorder")
+    if byte_order is not None and byte_order.size == 3:  # "big"; else "little" or nothing
+        raise source.error("unreadable", "the elements are big-endian", hint=_HINT_BIG_ENDIAN)
+
+    member = directory.members[pickles[0]]
+    if member.size > MAX_PICKLE_BYTES:
+        raise source.error("too-large", f"a pickle of {member.size:,} bytes", hint=_HINT_ONE_TENSOR)
+    pickle_at = locate(source, directory, member)
+    buffer = source.read(pickle_at, member.size, "data.pkl")
+    tensor = _one_tensor(source, _unpickle(source, buffer, 0, pickle_at).value)
+
+    data = directory.members.get(f"{root}data/{tensor.storage.key}")
+    if data is None:
+        raise source.error("unreadable", "the archive lacks the tensor's storage", byte=directory.offset)
+    start = locate(source, directory, data)
+    return _layout(source, tensor, start, start + data.size)
+
+
+def read_torch_legacy(source: Source) -> Layout:
+    """Layout of the tensor in the stream that torch wrote before 1.6, and on request after.
+
+    Five pickles (magic, protocol, system, the tensor, storage keys), then each storage: length and bytes.
+    """
+    buffer = source.read(0, min(source.size, MAX_PICKLE_BYTES), "the pickles")
+    magic = _unpickle(source, buffer, 0)
+    if type(magic.value) is not int or magic.value != _LEGACY_MAGIC:
+        raise source.error("refused", "a pickle that torch.save did not write", byte=0)
+    protocol = _unpickle(source, buffer, magic.end)
+    system = _unpickle(source, buffer, protocol.end)
+    known = type(protocol.value) is int and protocol.value == _LEGACY_PROTOCOL
+    if not known or type(system.value) is not dict:
+        raise source.error(
+            "unreadable", "an unknown form of torch file", byte=magic.end, hint=_HINT_NOT_TORCH
+        )
+    if system.value.get("little_endian") is not True:
+        raise source.error("unreadable", "the elements are big-endian", hint=_HINT_BIG_ENDIAN)
+    content = _unpickle(source, buffer, system.end)
+    tensor = _one_tensor(source, content.value)
+    keys = _unpickle(source, buffer, content.end)
+    start, end = _find_legacy_storage(source, keys, content.storages, tensor.storage.key)
+    return _layout(source, tensor, start, end)
+
+
+def _find_legacy_storage(
+    source: Source, keys: Unpickled, storages: dict[str, Storage], wanted: str
+) -> tuple[int, int]:
+    """First byte of the storage `wanted` and the byte after it. All storages are checked to be there."""
+    found = None
+    at = keys.end
+    listed = keys.value if type(keys.value) is list else []
+    if len(listed) != len(storages):
+        raise source.error("unreadable", "the list of storages does not fit the tensor", byte=at)
+    for key in listed:
+        storage = storages.get(key) if type(key) is str else None
+        if storage is None:
+            raise source.error("unreadable", "the list of storages does not fit the tensor", byte=at)
+        n_elements = int.from_bytes(source.read(at, 8, "the length of a storage"), "little", signed=True)
+        if n_elements != storage.n_elements:
+            raise source.error("unreadable", "a storage has not the length that the tensor says", byte=at)
+        start = at + 8
+        at = start + n_elements * storage.itemsize
+        source.need(start, at - start, "the tensor's storage")
+        if key == wanted:
+            found = (start, at)
+    if found is None:
+        raise source.error("unreadable", "the tensor's storage is not in the file", byte=at)
+    return found
+
+
+def _unpickle(source: Source, buffer: bytes, start: int, buffer_at: int = 0) -> Unpickled:
+    """The pickle at `start` of a buffer that was read from byte `buffer_at` of the file."""
+    try:
+        return (_unpickle_cached if len(buffer) <= _MAX_CACHED_BYTES else unpickle)(buffer, start)
+    except PickleProblem as problem:
+        byte = buffer_at + problem.position
+        if problem.ended and byte >= source.size:
+            message = f"the file ends after {source.size:,} bytes, inside the pickle"
+            raise source.error("cut-off", message, byte=byte) from problem
+        if problem.ended and len(buffer) >= MAX_PICKLE_BYTES:
+            raise source.error("too-large", "a pickle too large for one tensor", byte=byte) from problem
+        raise source.error(problem.kind, problem.message, byte=byte) from problem
+
+
+def _one_tensor(source: Source, value: Any) -> StoredTensor:
+    if isinstance(value, StoredTensor):
+        return value
+    if isinstance(value, (dict, list, tuple)):
+        what = f"a {type(value).__name__} of {len(value):,} entries"
+    else:
+        what = "None" if value is None else f"one {type(value).__name__}"
+    raise source.error("unreadable", f"the file holds {what}, not one tensor", hint=_HINT_ONE_TENSOR)
+
+
+def _layout(source: Source, tensor: StoredTensor, start: int, end: int) -> Layout:
+    """The tensor's place in a storage of bytes start to end."""
+    dtype: Dtype = tensor.dtype
+    check_shape(source, tensor.shape, dtype.itemsize)
+    offset = start + tensor.storage.first_element * tensor.storage.itemsize + tensor.offset * dtype.itemsize
+    layout = Layout(offset, dtype, dtype.itemsize, tensor.shape, tensor.strides)
+    check_extent(source, layout, end)
+    return layout

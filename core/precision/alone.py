@@ -1,0 +1,115 @@
+"""One capture without a golden side: the checks that need none, and an honest 'unknown' for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.findings import Finding, Location, Problem, Report
+from npulse.core.formats.msprobe.dump import read_dump
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR, Dump
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.run.model import Artifact, Run
+from npulse.core.text import Lang, say
+
+from .roles import UNINITIALISED
+from .texts import TEXTS
+
+Bools = npt.NDArray[np.bool_]
+
+
+def check_alone(
+    run: Run,
+    artifacts: Sequence[Artifact],
+    *,
+    lang: Lang = "en",
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Report:
+    """NaN or Inf out of finite inputs, by Max and Min alone (the Norm of half types overflows by itself).
+
+    The verdict is fail where one is found and unknown otherwise: without a golden side nothing is clean.
+    """
+    findings: list[Finding] = []
+    problems: list[Problem] = list(run.problems)
+    n_calls = n_masks = 0
+    for artifact in artifacts:
+        dump = read_dump(artifact.path, root=run.path, progress=progress, is_cancelled=is_cancelled)
+        problems += dump.problems
+        n_calls += len(dump.calls.names)
+        bad, mask_like = _anomalies(dump)
+        n_masks += len(mask_like)
+        findings += [_finding(artifact, dump, call, row, lang) for call, row in bad]
+    if n_masks:
+        findings.append(_note("precision.non-finite", "benign", run, say(TEXTS, "minus-inf", lang, n=n_masks), ""))
+    findings.append(
+        _note(
+            "precision.unknown", "unknown", run, say(TEXTS, "no-golden", lang), say(TEXTS, "next-no-golden", lang)
+        )
+    )
+    return Report(
+        command="precision",
+        run=str(run.path),
+        verdict="fail" if any(f.severity == "error" for f in findings) else "unknown",
+        artifacts=tuple(artifacts),
+        findings=tuple(findings),
+        counts={"calls": n_calls, "origin": sum(f.role == "origin" for f in findings), "minus_inf": n_masks},
+        problems=tuple(problems),
+    )
+
+
+def _anomalies(dump: Dump) -> tuple[list[tuple[int, int]], list[int]]:
+    """(call, first bad output row) of calls that made NaN or Inf of finite inputs; calls with -Inf only."""
+    leaves = dump.leaves
+    high, low = leaves.statistics[:, 0], leaves.statistics[:, 1]
+    known = (leaves.kind == TENSOR) & (leaves.present & 3 == 3)
+    nan_or_plus: Bools = known & (np.isnan(high) | np.isnan(low) | np.isposinf(high) | np.isposinf(low))
+    minus: Bools = known & ~nan_or_plus & np.isneginf(low)
+    given = np.isin(leaves.side, (INPUT, KWARGS, PARAMETERS))
+    tainted = set(leaves.call[given & (nan_or_plus | minus)].tolist())
+    bad: list[tuple[int, int]] = []
+    masks: list[int] = []
+    seen: set[int] = set()
+    for row in np.flatnonzero((leaves.side == OUTPUT) & (nan_or_plus | minus)).tolist():
+        call = int(leaves.call[row])
+        if call in tainted or call in seen:
+            continue
+        seen.add(call)
+        name = parse_name(dump.calls.names[call])
+        if name.api.rstrip("_") in UNINITIALISED:
+            continue
+        if minus[row]:
+            masks.append(call)
+        else:
+            bad.append((call, row))
+    return bad, masks
+
+
+def _finding(artifact: Artifact, dump: Dump, call: int, row: int, lang: Lang) -> Finding:
+    leaf = dump.leaf(row)
+    return Finding(
+        area="precision",
+        severity="error",
+        rule="precision.non-finite",
+        role="origin",
+        subject=dump.calls.names[call],
+        message=say(TEXTS, "non-finite", lang, max=leaf.max, min=leaf.min),
+        next_step=say(TEXTS, "next-non-finite", lang),
+        figures={"max": leaf.max, "min": leaf.min, "dtype": leaf.dtype, "shape": list(leaf.shape or ())},
+        location=Location(artifact.relative, artifact.rank, artifact.step, row, None, int(dump.calls.byte[call])),
+    )
+
+
+def _note(rule: str, role: str, run: Run, message: str, next_step: str) -> Finding:
+    return Finding(
+        area="precision",
+        severity="note",
+        rule=rule,
+        role="benign" if role == "benign" else "unknown",
+        subject=str(run.path),
+        message=message,
+        next_step=next_step,
+    )

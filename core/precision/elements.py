@@ -1,0 +1,299 @@
+"""The second read of a tensor pair that differs: where the bad elements are, and how bad in ulps.
+
+One element of a complex tensor counts as two, its real and its imaginary part; its indices have one more
+axis for them. The views for people (worst elements, error map, histograms) are in `views.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.tensors import Dtype
+from npulse.core.formats.tensors.dtypes import coarser, ulp
+
+from ..progress import IsCancelled, never_cancelled
+from .elementwise import ElementBlock, Grid, element_blocks, grid_of, index_of, pieces
+from .kernel import BLOCK
+from .loading import Double
+from .pair import Side
+from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
+
+__all__ = [
+    "Concentration",
+    "ErrorMap",
+    "Examination",
+    "Histograms",
+    "error_map",
+    "examine",
+    "histogram",
+    "worst_elements",
+]
+
+MOST = 0.9
+"""'Most of the squared error' in all that follows."""
+
+N_TOP = 8
+"""Rows and columns that are named."""
+
+N_TOP_ELEMENTS = 100
+
+MAX_SUMS = 1 << 20
+"""Sums kept for rows, and for columns (8 MiB each); more rows are grouped, more columns not looked at."""
+
+_CLIP = 1e150  # squares of larger errors would overflow; shares of the squared error are rough there
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """How few rows (columns, elements) hold most of the squared error.
+
+    of: how many there are. n_most: the fewest that hold 0.9 of it, None if more than were kept (or there is
+    no error). share: what those hold. top: (number, share of each), largest first. group: neighbours that
+    were added up as one (1 unless there are more than a million rows); numbers are of the group's first.
+    """
+
+    of: int
+    n_most: int | None
+    share: float
+    top: tuple[tuple[int, float], ...]
+    group: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Where and how two tensors differ. Indices are () where nothing differs.
+
+    max_abs_error_index: of the largest finite error, or of the first NaN or Inf that disagrees. ulps are of
+    the coarser declared dtype at the golden value, as real numbers; `ulp_max_zero_reference` is the largest
+    target at a golden 0 in smallest subnormals. passes_at: smallest x with |t-g| <= x + x*|g| everywhere,
+    inf where NaN or Inf disagree. span_share: differing elements as a share of all from the first to the
+    last of them. factor: the one that brings golden nearest to target, `residual` = what is left as a share
+    of the target's norm (None: a side is all 0). rows, columns: None for tensors of fewer than two axes.
+    is_permuted: same values in another order; None where too large to sort.
+    """
+
+    n_elements: int
+    n_different: int
+    n_nonfinite: int
+    max_abs_error_index: tuple[int, ...]
+    first_different: int
+    last_different: int
+    first_different_index: tuple[int, ...]
+    last_different_index: tuple[int, ...]
+    span_share: float
+    ulp_max: float
+    ulp_max_zero_reference: float
+    passes_at: float
+    factor: float | None
+    residual: float | None
+    elements: Concentration
+    rows: Concentration | None
+    columns: Concentration | None
+    target_rows_identical: bool
+    golden_rows_identical: bool
+    is_permuted: bool | None
+
+    @property
+    def span(self) -> int:
+        """Elements from the first to the last that differs."""
+        return self.last_different - self.first_different + 1 if self.n_different else 0
+
+
+def examine(target: Side, golden: Side, *, is_cancelled: IsCancelled = never_cancelled) -> Examination:
+    """Read a pair of equal shape again and say where it differs.
+
+    Cost: O(bytes); memory one block and at most two sums a row and column. Raises TensorError, Cancelled.
+    """
+    search = _Search(grid_of(target, golden), coarser(target.declared, golden.declared))
+    with np.errstate(all="ignore"):
+        for block in element_blocks(target, golden, is_cancelled):
+            search.add(block)
+        return search.result()
+
+
+@dataclass(slots=True)
+class _Search:
+    """What has been seen of a pair so far."""
+
+    grid: Grid
+    dtype: Dtype
+    n_different: int = 0
+    n_nonfinite: int = 0
+    first_nonfinite: int = -1
+    first: int = -1
+    last: int = -1
+    largest: float = 0.0
+    largest_at: int = -1
+    ulps: float = 0.0
+    ulps_at_zero: float = 0.0
+    passes_at: float = 0.0
+    products: Double = field(default_factory=lambda: np.zeros(3))  # tt, tg, gg
+    squared_error: float = 0.0
+    top: Double = field(default_factory=lambda: np.zeros(0))
+    row_sums: Double | None = None
+    row_group: int = 1
+    column_sums: Double | None = None
+    same_rows: tuple[_SameRows, ...] = ()
+    is_permuted: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.grid.n_rows > 1 and len(self.grid.shape) > 1:
+            self.row_group = -(-self.grid.n_rows // MAX_SUMS)
+            self.row_sums = np.zeros(-(-self.grid.n_rows // self.row_group))
+            if self.grid.n_columns <= MAX_SUMS:
+                self.column_sums = np.zeros(self.grid.n_columns)
+                self.same_rows = _SameRows(self.grid.n_columns), _SameRows(self.grid.n_columns)
+
+    def add(self, block: ElementBlock) -> None:
+        t, g = block.target, block.golden
+        if block.finite is not None:
+            t, g = np.where(block.finite, t, 0.0), np.where(block.finite, g, 0.0)
+        self.products += np.dot(t, t), np.dot(t, g), np.dot(g, g)
+        for side, values in zip(self.same_rows, (block.target, block.golden), strict=False):
+            side.add(block.first, values)
+        if block.first == 0 and self.grid.n_elements <= BLOCK:
+            ordered = np.sort(block.target), np.sort(block.golden)
+            self.is_permuted = np.array_equal(*ordered, equal_nan=True)
+        differing = block.error > 0 if block.bad is None else (block.error > 0) | block.bad
+        places = np.flatnonzero(differing)
+        if places.size == 0:
+            return
+        self._note_places(block, places)
+        self._note_errors(block.error[places], t[places], g[places])
+        squared = np.square(np.minimum(block.error, _CLIP))
+        self._note_squares(squared)
+        self._note_rows(block.first, squared)
+
+    def _note_places(self, block: ElementBlock, places: npt.NDArray[np.intp]) -> None:
+        if self.n_different == 0:
+            self.first = block.first + int(places[0])
+        self.last = block.first + int(places[-1])
+        self.n_different += places.size
+        if block.bad is not None and block.bad.any():
+            if self.n_nonfinite == 0:
+                self.first_nonfinite = block.first + int(np.argmax(block.bad))
+            self.n_nonfinite += int(np.count_nonzero(block.bad))
+        at = int(np.argmax(block.error))
+        if block.error[at] > self.largest:
+            self.largest, self.largest_at = float(block.error[at]), block.first + at
+
+    def _note_errors(self, error: Double, t: Double, g: Double) -> None:
+        magnitude = np.abs(g)
+        self.passes_at = max(self.passes_at, float((error / (1 + magnitude)).max()))
+        zero = g == 0
+        if zero.any():
+            here = float(np.abs(t[zero]).max() / self.dtype.smallest_subnormal)
+            self.ulps_at_zero = max(self.ulps_at_zero, here)
+            error, g = error[~zero], g[~zero]
+        if error.size:
+            self.ulps = max(self.ulps, float((error / ulp(g, self.dtype)).max()))
+
+    def _note_squares(self, squared: Double) -> None:
+        self.squared_error += float(squared.sum())
+        floor = self.top.min() if self.top.size == N_TOP_ELEMENTS else 0.0
+        top = np.concatenate([self.top, squared[squared > floor]])
+        if top.size > N_TOP_ELEMENTS:
+            top = np.partition(top, -N_TOP_ELEMENTS)[-N_TOP_ELEMENTS:]
+        self.top = top
+
+    def _note_rows(self, first: int, squared: Double) -> None:
+        if self.row_sums is None:
+            return
+        for piece in pieces(first, squared.size, self.grid.n_columns):
+            part = squared[piece.start : piece.stop]
+            if piece.n_rows == 0:
+                self.row_sums[piece.row // self.row_group] += part.sum()
+                if self.column_sums is not None:
+                    self.column_sums[piece.column : piece.column + part.size] += part
+                continue
+            table = part.reshape(piece.n_rows, -1)
+            groups = np.arange(piece.row, piece.row + piece.n_rows) // self.row_group
+            start = int(groups[0])
+            sums = np.bincount(groups - start, weights=table.sum(axis=1))
+            self.row_sums[start : start + sums.size] += sums
+            if self.column_sums is not None:
+                self.column_sums += table.sum(axis=0)
+
+    def result(self) -> Examination:
+        grid, n = self.grid, self.n_different
+        worst = self.largest_at if self.largest_at >= 0 else self.first_nonfinite
+        factor, residual = self._factor()
+        in_order = np.sort(self.top)[::-1]
+        shares = in_order / self.squared_error if self.squared_error else in_order[:0]
+        rows, columns = self.row_sums, self.column_sums
+        return Examination(
+            n_elements=grid.n_elements,
+            n_different=n,
+            n_nonfinite=self.n_nonfinite,
+            max_abs_error_index=index_of(worst, grid.shape) if n else (),
+            first_different=self.first,
+            last_different=self.last,
+            first_different_index=index_of(self.first, grid.shape) if n else (),
+            last_different_index=index_of(self.last, grid.shape) if n else (),
+            span_share=n / (self.last - self.first + 1) if n else 0.0,
+            ulp_max=self.ulps,
+            ulp_max_zero_reference=self.ulps_at_zero,
+            passes_at=math.inf if self.n_nonfinite else self.passes_at,
+            factor=factor,
+            residual=residual,
+            elements=_concentration(shares, grid.n_elements, None, 1),
+            rows=None if rows is None else _of_sums(rows, grid.n_rows, self.row_group),
+            columns=None if columns is None else _of_sums(columns, grid.n_columns, 1),
+            target_rows_identical=bool(self.same_rows) and self.same_rows[0].is_same,
+            golden_rows_identical=bool(self.same_rows) and self.same_rows[1].is_same,
+            is_permuted=self.is_permuted,
+        )
+
+    def _factor(self) -> tuple[float | None, float | None]:
+        tt, tg, gg = (float(x) for x in self.products)
+        if not (0 < tt < math.inf and 0 < gg < math.inf):
+            return None, None
+        return tg / gg, math.sqrt(max(0.0, 1 - tg / tt * (tg / gg)))
+
+
+class _SameRows:
+    """Whether all rows of one side are the same so far (NaN is the same as NaN)."""
+
+    __slots__ = ("first", "is_same")
+
+    def __init__(self, n_columns: int) -> None:
+        self.first = np.empty(n_columns)
+        self.is_same = True
+
+    def add(self, first: int, values: Double) -> None:
+        if not self.is_same:
+            return
+        for piece in pieces(first, values.size, self.first.size):
+            part = values[piece.start : piece.stop]
+            if piece.row == 0:
+                n_first = part.size if piece.n_rows == 0 else self.first.size
+                self.first[piece.column : piece.column + n_first] = part[:n_first]
+            table = part.reshape(max(piece.n_rows, 1), -1)
+            model = self.first[piece.column : piece.column + table.shape[1]]
+            if not ((table == model) | (np.isnan(table) & np.isnan(model))).all():
+                self.is_same = False
+                return
+
+
+def _of_sums(sums: Double, of: int, group: int) -> Concentration:
+    """Concentration of the squared error in rows or columns, from the sum of each."""
+    total = float(sums.sum())
+    if not 0 < total < math.inf:
+        return Concentration(of, None, 0.0, (), group)
+    order = np.argsort(-sums, kind="stable")
+    return _concentration(sums[order] / total, of, order * group, group)
+
+
+def _concentration(shares: Double, of: int, numbers: npt.NDArray[Any] | None, group: int) -> Concentration:
+    """shares: largest first, maybe only the first of many. numbers: whose they are, None if nobody asks."""
+    reached = np.cumsum(shares)
+    n_most = int(np.searchsorted(reached, MOST)) + 1 if shares.size and reached[-1] >= MOST else None
+    top: tuple[tuple[int, float], ...] = ()
+    if numbers is not None:
+        top = tuple((int(i), float(s)) for i, s in zip(numbers[:N_TOP], shares[:N_TOP], strict=True) if s > 0)
+    return Concentration(of, n_most, float(reached[n_most - 1]) if n_most else 0.0, top, group)

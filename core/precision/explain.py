@@ -1,0 +1,409 @@
+"""One origin in words and figures: what differs, how (pattern), where in the source, what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from npulse.core.findings import Figures, Finding, Location, Related
+from npulse.core.formats.msprobe.records import KWARGS, OUTPUT
+from npulse.core.formats.msprobe.stacks import read_stacks, user_frame
+from npulse.core.text import Lang, say
+
+from .compare import Comparison, RankComparison
+from .patterns import Pattern
+from .roles import INHERITED, ROLES, Origin
+from .rows import BASES, BY_TENSOR, FIGURES
+from .texts import TEXTS
+from .verdict import ERROR, PASS, REASON, REASONS, WARNING
+
+LEAF_CAUSES = frozenset(("input-data", "parameter", "scalar"))
+"""Causes whose subject is one leaf, not the call."""
+
+
+def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin, lang: Lang) -> Finding:
+    """The finding of one origin. Subject: the call, or the leaf where a leaf alone is the cause."""
+    rows = rank.rows
+    name = rows.pairing.name(rank.target, rank.golden, origin.call)
+    subject = name
+    if origin.cause in LEAF_CAUSES:
+        subject = rank.target.leaf_name(rows.target_row(origin.row))
+    return Finding(
+        area="precision",
+        severity="error",
+        rule=f"precision.{origin.cause}",
+        role="origin",
+        subject=subject,
+        message=_message(rank, origin, name, lang) + _source(rank, origin.call, lang),
+        next_step=_next_step(rank, origin, name, lang),
+        figures=_figures(rank, origin),
+        related=_related(rank, origin),
+        location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
+    )
+
+
+def location(comparison: Comparison, rank: RankComparison, call: int, row: int | None) -> Location:
+    """Where a call stands: the target's dump file where it has it, else the golden one's."""
+    t = int(rank.rows.pairing.target_call[call])
+    dump, index = (rank.target, t) if t >= 0 else (rank.golden, int(rank.rows.pairing.golden_call[call]))
+    return Location(
+        artifact=comparison.pair.relative(dump.path),
+        rank=rank.rank,
+        step=rank.step,
+        row=row,
+        byte=int(dump.calls.byte[index]),
+    )
+
+
+def row_figures(rank: RankComparison, row: int) -> dict[str, Any]:
+    """All computed figures of a row, its dtypes and shapes, reason and basis."""
+    rows = rank.rows
+    found: dict[str, Any] = {}
+    for name in FIGURES:
+        value = rows.figure(name, row)
+        if value is not None:
+            found[name] = value
+    for side, dump, leaf in (
+        ("target", rank.target, rows.target_row(row)),
+        ("golden", rank.golden, rows.golden_row(row)),
+    ):
+        if leaf >= 0:
+            record = dump.leaf(leaf)
+            found[f"dtype_{side}"] = record.dtype
+            found[f"shape_{side}"] = list(record.shape) if record.shape is not None else None
+    found["basis"] = BASES[int(rows.basis[row])]
+    found["reason"] = REASONS[int(rows.reason[row])]
+    seen = rows.examinations.get(row)
+    if seen is not None:
+        found["max_abs_error_index"] = list(seen.max_abs_error_index)
+        found["first_index"] = list(seen.first_different_index)
+        found["last_index"] = list(seen.last_different_index)
+    pattern = rows.patterns.get(row)
+    if pattern is not None:
+        found["pattern"] = pattern.kind
+        found.update({k: v for k, v in pattern.figures.items() if k not in found})
+    return found
+
+
+def describe_row(rank: RankComparison, row: int, lang: Lang) -> str:
+    """' (cosine 0.958, relative L2 0.29)': the figures that speak for a row, '' where there are none."""
+    rows = rank.rows
+    parts: list[str] = []
+    reason = REASONS[int(rows.reason[row])]
+    if reason in ("shape", "nonfinite", "not-equal", "checksum", "content", "unreadable"):
+        parts.append(say(TEXTS, f"reason-{reason}", lang))
+    if reason == "shape":
+        parts.append(_shapes(rank, row))
+    labels = {"cosine": "cosine", "norm_ratio": "norm ratio", "rel_l2": "rel.L2", "max_abs_error": "maxabs"}
+    for name, label in labels.items():
+        value = rows.figure(name, row)
+        if value is not None and reason != "shape":
+            parts.append(f"{label} {number(value)}")
+    least = rows.figure("rel_l2_at_least", row)
+    if least is not None and least > 0:
+        parts.append(f"rel.L2 >= {number(least)}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def describe_pattern(rank: RankComparison, row: int, lang: Lang) -> str:
+    """The pattern of the bad elements as a sentence with a leading blank, '' where none is known."""
+    pattern = rank.rows.patterns.get(row)
+    key = f"pattern-{pattern.kind}" if pattern is not None else ""
+    if pattern is None or key not in TEXTS:
+        return ""
+    try:
+        return say(TEXTS, key, lang, **_pattern_values(rank, row, pattern))
+    except KeyError:
+        return f" Pattern: {pattern.kind}."
+
+
+def number(value: float | int) -> str:
+    """A figure for people: 3 to 7 significant digits, more where the cosine is close to 1."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 0.99 < value < 1:
+        return f"{value:.7f}".rstrip("0")
+    return f"{value:.4g}"
+
+
+def scalar_pair(rank: RankComparison, row: int) -> tuple[Any, Any, str]:
+    """Target value, golden value and the argument's name ('input 1', 'eps') of a scalar row."""
+    target = rank.target.leaf(rank.rows.target_row(row))
+    golden = rank.golden.leaf(rank.rows.golden_row(row))
+    argument = target.io.removeprefix("kwargs ") if target.side == "kwargs" else target.io
+    return target.value, golden.value, argument
+
+
+def _message(rank: RankComparison, origin: Origin, name: str, lang: Lang) -> str:
+    rows = rank.rows
+    row = origin.row if origin.row >= 0 else origin.first_row
+    output = describe_row(rank, row, lang)
+    pattern = describe_pattern(rank, row, lang)
+    if origin.cause == "scalar":
+        target, golden, argument = scalar_pair(rank, origin.row)
+        return say(TEXTS, "scalar", lang, argument=argument, target=target, golden=golden)
+    if origin.cause == "unmatched":
+        side = "target" if rows.pairing.golden_call[origin.call] < 0 else "golden"
+        first = rank.target.leaf_name(rows.target_row(origin.first_row))
+        text = say(TEXTS, f"unmatched-{side}", lang, first=first, output=output)
+        return text + pattern + _group_factor(rank, origin, lang)
+    if origin.cause == "input-data":
+        return say(TEXTS, "input-data", lang, output=output) + pattern + _integers(rank, row, lang)
+    if origin.cause == "parameter":
+        state = say(TEXTS, "inputs-agree" if _inputs_agree(rank, origin.call) else "inputs-not-compared", lang)
+        return say(TEXTS, "parameter", lang, output=output, inputs=state) + pattern + _same_statistics(rank, row, lang)
+    if origin.cause == "overwritten":
+        producer = rows.pairing.name(rank.target, rank.golden, origin.producer)
+        return say(TEXTS, "overwritten", lang, producer=producer, output=output) + pattern
+    inputs = _worst_input(rank, origin.call, lang)
+    return say(TEXTS, origin.cause, lang, inputs=inputs, output=output) + pattern
+
+
+def _next_step(rank: RankComparison, origin: Origin, name: str, lang: Lang) -> str:
+    key = f"next-{origin.cause}"
+    if origin.cause == "operator" and rank.rows.basis[origin.row] != BY_TENSOR:
+        return say(TEXTS, "next-operator-statistics", lang, call=name)
+    return say(TEXTS, key, lang)
+
+
+def _figures(rank: RankComparison, origin: Origin) -> Figures:
+    row = origin.row if origin.row >= 0 else origin.first_row
+    rows = rank.rows
+    if origin.cause == "scalar":
+        target, golden, argument = scalar_pair(rank, origin.row)
+        return {"argument": argument, "target": target, "golden": golden, **row_figures(rank, origin.first_row)}
+    found = row_figures(rank, row)
+    if origin.cause in ("parameter", "input-data"):
+        target, golden = rank.target.leaf(rows.target_row(row)), rank.golden.leaf(rows.golden_row(row))
+        if target.checksum and golden.checksum:
+            found["checksum_target"], found["checksum_golden"] = target.checksum, golden.checksum
+        found["statistics_equal"] = _statistics_equal(rank, row)
+        found["max_equal"], found["min_equal"] = target.max == golden.max, target.min == golden.min
+    if origin.cause == "unmatched":
+        found["side"] = "target" if rows.pairing.golden_call[origin.call] < 0 else "golden"
+        size = _group_size(rank, origin)
+        if size:
+            found["group_size"] = size
+    if origin.cause == "overwritten":
+        found["producer_output_equals_golden"] = True
+        found["consumer_input_differs_from_producer_output"] = True
+    return found
+
+
+def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
+    """First differing matched operator, the producer, and up to three operators that inherit."""
+    rows = rank.rows
+    related: list[Related] = []
+    if origin.cause == "unmatched":
+        call = int(rows.pairing.row_call[origin.first_row])
+        related.append(
+            Related("inherited", rows.pairing.name(rank.target, rank.golden, call), row_figures(rank, origin.first_row))
+        )
+    if origin.producer >= 0:
+        related.append(Related("ok", rows.pairing.name(rank.target, rank.golden, origin.producer)))
+    if origin.cause == "drift":
+        call = steepest_growth(rank, origin.call)
+        if call >= 0:
+            related.append(Related("suspect", rows.pairing.name(rank.target, rank.golden, call)))
+    behind = np.flatnonzero(rank.roles.call == INHERITED)
+    for call in behind[behind > origin.call][:3].tolist():
+        name = rows.pairing.name(rank.target, rank.golden, call)
+        if all(r.subject != name for r in related):
+            related.append(Related("inherited", name))
+    return tuple(related)
+
+
+def steepest_growth(rank: RankComparison, until: int) -> int:
+    """The call up to `until` whose output error grew most over its largest input error; -1 if none."""
+    rows = rank.rows
+    error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
+    is_output = _is_output(rank)
+    best, best_growth = -1, 0.0
+    row_call = rows.pairing.row_call
+    for call in range(until + 1):
+        span = slice(*np.searchsorted(row_call, [call, call + 1]))
+        inside = error[span]
+        made, given = inside[is_output[span]], inside[~is_output[span]]
+        if not len(made) or not len(given) or np.isnan(made).all() or np.isnan(given).all():
+            continue
+        growth = float(np.nanmax(made) - np.nanmax(given))
+        if growth > best_growth:
+            best, best_growth = call, growth
+    return best
+
+
+def _is_output(rank: RankComparison) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    rows = rank.rows
+    side = rank.target.leaves.side[np.maximum(rows.pairing.target_leaf, 0)]
+    result: np.ndarray[Any, np.dtype[np.bool_]] = (side == OUTPUT) & (rows.pairing.target_leaf >= 0)
+    return result
+
+
+def _given_rows(rank: RankComparison, call: int) -> list[int]:
+    rows = rank.rows
+    span = range(*np.searchsorted(rows.pairing.row_call, [call, call + 1]).tolist())
+    return [
+        row
+        for row in span
+        if rows.target_row(row) >= 0 and int(rank.target.leaves.side[rows.target_row(row)]) <= KWARGS
+    ]
+
+
+def _inputs_agree(rank: RankComparison, call: int) -> bool:
+    return all(rank.rows.verdict[row] == PASS for row in _given_rows(rank, call))
+
+
+def _worst_input(rank: RankComparison, call: int, lang: Lang) -> str:
+    cosines = [c for row in _given_rows(rank, call) if (c := rank.rows.figure("cosine", row)) is not None]
+    return f" (cosine {number(min(cosines))})" if cosines else ""
+
+
+def _pattern_values(rank: RankComparison, row: int, pattern: Pattern) -> dict[str, Any]:
+    """Figures of a pattern made ready for its sentence."""
+    values: dict[str, Any] = dict(pattern.figures)
+    for key, value in values.items():
+        if key == "share":
+            values[key] = f"{100 * float(value):.3g} %"
+        elif isinstance(value, float):
+            values[key] = number(value)
+        elif isinstance(value, (list, tuple)):
+            values[key] = ", ".join(str(v) for v in value)
+    return values
+
+
+def _integers(rank: RankComparison, row: int, lang: Lang) -> str:
+    seen = rank.rows.examinations.get(row)
+    if rank.rows.reason[row] != REASON["not-equal"] or seen is None:
+        return ""
+    text = say(
+        TEXTS,
+        "n-different",
+        lang,
+        n=rank.rows.figure("n_different", row),
+        of=rank.rows.figure("n_elements", row),
+        first=list(seen.first_different_index),
+        last=list(seen.last_different_index),
+    )
+    target = rank.target.leaf(rank.rows.target_row(row))
+    golden = rank.golden.leaf(rank.rows.golden_row(row))
+    if (target.max, target.min) == (golden.max, golden.min):
+        text += say(TEXTS, "extremes-agree", lang)
+    return text
+
+
+def _statistics_equal(rank: RankComparison, row: int) -> bool:
+    target, golden = rank.target.leaf(rank.rows.target_row(row)), rank.golden.leaf(rank.rows.golden_row(row))
+    four = [(target.max, golden.max), (target.min, golden.min), (target.mean, golden.mean), (target.norm, golden.norm)]
+    return all(a == b for a, b in four)
+
+
+def _same_statistics(rank: RankComparison, row: int, lang: Lang) -> str:
+    return say(TEXTS, "same-statistics", lang) if rank.rows.reason[row] == REASON["content"] else ""
+
+
+def _group_size(rank: RankComparison, origin: Origin) -> int:
+    dump, calls = (
+        (rank.target, rank.rows.pairing.target_call)
+        if rank.rows.pairing.golden_call[origin.call] < 0
+        else (rank.golden, rank.rows.pairing.golden_call)
+    )
+    for leaf in dump.leaf_range(int(calls[origin.call])):
+        record = dump.leaf(leaf)
+        if record.type.endswith("ProcessGroup") and isinstance(record.value, dict):
+            return len(record.value.get("group_ranks") or ())
+    return 0
+
+
+def _group_factor(rank: RankComparison, origin: Origin, lang: Lang) -> str:
+    size = _group_size(rank, origin)
+    ratio = rank.rows.figure("norm_ratio", origin.first_row)
+    if size < 2 or ratio is None or abs(ratio / size - 1) > 0.01:
+        return ""
+    return say(TEXTS, "group-factor", lang, n=size)
+
+
+def _shapes(rank: RankComparison, row: int) -> str:
+    target, golden = rank.target.leaf(rank.rows.target_row(row)), rank.golden.leaf(rank.rows.golden_row(row))
+    return f"{list(target.shape or ())} / {list(golden.shape or ())}"
+
+
+def _source(rank: RankComparison, call: int, lang: Lang) -> str:
+    frame = user_frame(rank.frames_of(call))
+    if frame is None or frame.line is None:
+        return ""
+    return say(TEXTS, "source-line", lang, file=frame.file, line=frame.line, source=frame.source)
+
+
+def row_finding(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> Finding:
+    """Any row as a finding (to copy, to mark): the origin's own finding where the row's call is one."""
+    rows = rank.rows
+    call = int(rows.pairing.row_call[row])
+    for origin in rank.roles.origins:
+        if origin.call == call:
+            return origin_finding(comparison, rank, origin, lang)
+    verdict = int(rows.verdict[row])
+    leaf = rows.target_row(row)
+    name = rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rows.golden_row(row))
+    reason = say(TEXTS, "reason-" + REASONS[int(rows.reason[row])], lang)
+    return Finding(
+        area="precision",
+        severity="error" if verdict == ERROR else "warning" if verdict == WARNING else "note",
+        rule="precision.first-difference" if verdict == ERROR else "precision.above-rounding",
+        role=ROLES[int(rank.roles.row[row])],
+        subject=name,
+        message=reason + describe_row(rank, row, lang) + describe_pattern(rank, row, lang),
+        figures=row_figures(rank, row),
+        location=location(comparison, rank, call, row),
+    )
+
+
+def where_lines(comparison: Comparison, rank: RankComparison, row: int) -> list[str]:
+    """Where the figures of a row come from: both dumps with the entry's byte, tensor files, source line."""
+    rows = rank.rows
+    call = int(rows.pairing.row_call[row])
+    lines: list[str] = []
+    for side, dump, calls, leaf in (
+        ("target", rank.target, rows.pairing.target_call, rows.target_row(row)),
+        ("golden", rank.golden, rows.pairing.golden_call, rows.golden_row(row)),
+    ):
+        if int(calls[call]) < 0:
+            lines.append(f"{side}: -")
+            continue
+        byte = int(dump.calls.byte[int(calls[call])])
+        lines.append(f"{side}: {comparison.pair.relative(dump.path)} byte {byte}")
+        record = dump.leaf(leaf) if leaf >= 0 else None
+        if record is not None and record.data_name:
+            lines.append(f"{side}: {comparison.pair.relative(dump.tensor_dir / record.data_name)}")
+    frame = user_frame(rank.frames_of(call))
+    if frame is not None:
+        lines.append(f"source: {frame.file}:{frame.line} in {frame.function}")
+    lines.append(f"basis: {BASES[int(rows.basis[row])]}   row {row}   rank {rank.rank}   step {rank.step}")
+    return lines
+
+
+def stack_lines(rank: RankComparison, row: int) -> list[str]:
+    """The Python call stack of a row's call, innermost first, read from stack.json if need be; [] if none."""
+    call = int(rank.rows.pairing.row_call[row])
+    frames = rank.frames_of(call)
+    if rank.stacks is None:
+        path = rank.target.path.parent / "stack.json"
+        if path.is_file():
+            frames = read_stacks(path).frames(rank.rows.pairing.name(rank.target, rank.golden, call))
+    mine = user_frame(frames)
+    return [
+        f"{'* ' if frame is mine else '  '}{frame.file}:{frame.line} in {frame.function}  {frame.source}"
+        for frame in frames
+    ]
+
+
+def source_place(rank: RankComparison, row: int, run: Path) -> tuple[Path, int | None] | None:
+    """The user's source line of a row where the file is at hand (inside the run, or at its own path)."""
+    frame = user_frame(rank.frames_of(int(rank.rows.pairing.row_call[row])))
+    if frame is None:
+        return None
+    for path in (run / frame.file, Path(frame.file)):
+        if path.is_file():
+            return path.resolve(), frame.line
+    return None

@@ -1,0 +1,124 @@
+"""Which operator call of the target stands against which of the golden side, and which leaf against which.
+
+Here by name; other methods (unlike graphs, mapping files) return the same `Pairing` and change nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump
+
+Ints = npt.NDArray[np.int64]
+
+_GRAD_WITHOUT_INDEX = re.compile(r"\.parameters_grad$")
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The calls of both sides as one sequence in execution order, and its leaf rows.
+
+    target_call, golden_call: one entry a step of the sequence, -1 where that side has no such call.
+    row_call: sequence index of each leaf row; target_leaf, golden_leaf: leaf rows of the dumps or -1.
+    Rows of one call stand together, in the order input, kwargs, parameters, output of the target.
+    """
+
+    target_call: Ints
+    golden_call: Ints
+    row_call: Ints
+    target_leaf: Ints
+    golden_leaf: Ints
+
+    @property
+    def n_calls(self) -> int:
+        return len(self.target_call)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.row_call)
+
+    def name(self, target: Dump, golden: Dump, call: int) -> str:
+        """The call's full name (that of the target where both have one)."""
+        t = int(self.target_call[call])
+        return target.calls.names[t] if t >= 0 else golden.calls.names[int(self.golden_call[call])]
+
+
+def pair_by_name(target: Dump, golden: Dump) -> Pairing:
+    """Pair equal entry names; calls of one side alone keep their place in the sequence.
+
+    Cost: O(calls + leaves). A call of the golden side alone is placed behind the last paired call before it.
+    """
+    target_call, golden_call = _merge(_keys(target), _keys(golden))
+    row_call: list[int] = []
+    target_leaf: list[int] = []
+    golden_leaf: list[int] = []
+    io_target, io_golden = target.leaves.io.tolist(), golden.leaves.io.tolist()
+    names_target, names_golden = target.leaves.io_names, golden.leaves.io_names
+    for call, (t, g) in enumerate(zip(target_call, golden_call, strict=True)):
+        of_golden = {names_golden[io_golden[row]]: row for row in golden.leaf_range(g)} if g >= 0 else {}
+        for row in target.leaf_range(t) if t >= 0 else ():
+            row_call.append(call)
+            target_leaf.append(row)
+            golden_leaf.append(of_golden.pop(names_target[io_target[row]], -1))
+        for row in of_golden.values():
+            row_call.append(call)
+            target_leaf.append(-1)
+            golden_leaf.append(row)
+    calls = np.array(row_call, np.int64)
+    pairing = Pairing(
+        np.array(target_call, np.int64),
+        np.array(golden_call, np.int64),
+        calls,
+        np.array(target_leaf, np.int64),
+        np.array(golden_leaf, np.int64),
+    )
+    return _without_valueless_rows(pairing, target, golden)
+
+
+def _keys(dump: Dump) -> list[str]:
+    # 8.x and older write `parameters_grad` where 26.x writes `parameters_grad.0`
+    return [_GRAD_WITHOUT_INDEX.sub(".parameters_grad.0", name) for name in dump.calls.names]
+
+
+def _merge(target: list[str], golden: list[str]) -> tuple[list[int], list[int]]:
+    at_target = {name: i for i, name in enumerate(target)}
+    behind: dict[int, list[int]] = {}
+    partner = [-1] * len(target)
+    anchor = -1
+    for g, name in enumerate(golden):
+        t = at_target.get(name, -1)
+        if t >= 0 and partner[t] < 0:
+            partner[t] = g
+            anchor = t
+        else:
+            behind.setdefault(anchor, []).append(g)
+    left: list[int] = [-1] * len(behind.get(-1, ()))
+    right: list[int] = list(behind.get(-1, ()))
+    for t, g in enumerate(partner):
+        alone = behind.get(t, ())
+        left += [t, *(-1 for _ in alone)]
+        right += [g, *alone]
+    return left, right
+
+
+def _without_valueless_rows(pairing: Pairing, target: Dump, golden: Dump) -> Pairing:
+    """Drop rows where neither side holds a value that can be compared (None, device, process group ...)."""
+
+    def valueless(dump: Dump, leaf: Ints) -> npt.NDArray[np.bool_]:
+        if not len(dump.leaves.kind):
+            return np.ones(len(leaf), np.bool_)
+        kind = dump.leaves.kind[np.maximum(leaf, 0)]
+        return (leaf < 0) | (kind == NONE) | (kind == OBJECT)
+
+    keep = ~(valueless(target, pairing.target_leaf) & valueless(golden, pairing.golden_leaf))
+    return Pairing(
+        pairing.target_call,
+        pairing.golden_call,
+        pairing.row_call[keep],
+        pairing.target_leaf[keep],
+        pairing.golden_leaf[keep],
+    )

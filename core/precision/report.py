@@ -1,0 +1,217 @@
+"""The headless twin of the precision pane: a `Comparison` as findings, counts and a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from npulse.core.findings import Finding, Related, Report, Verdict
+from npulse.core.text import Lang, say
+
+from .compare import Comparison, RankComparison
+from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
+from .roles import INHERITED, OK, ORIGIN, ROLES, UNMATCHED, Origin
+from .rows import BY_VALUE
+from .table import precision_table
+from .texts import TEXTS
+from .verdict import ERROR, REASON, REASONS, UNKNOWN, VERDICTS, WARNING
+
+AREA = "precision"
+
+
+def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -> Report:
+    """Findings in the order in which they should be looked at: origins by execution, then the rest."""
+    findings = [
+        *_origins(comparison, lang),
+        *_first_difference(comparison, lang),
+        *_scalars(comparison, lang),
+        *_above_rounding(comparison, lang),
+        *_notes(comparison, lang),
+    ]
+    pair = comparison.pair
+    return Report(
+        command=AREA,
+        run=pair_title(comparison),
+        verdict=verdict_of(comparison, findings),
+        artifacts=(*pair.target, *pair.golden),
+        findings=tuple(findings),
+        counts=counts(comparison),
+        problems=(*pair.problems, *comparison.problems),
+        tables={AREA: precision_table(comparison, lang)} if tables else {},
+    )
+
+
+def pair_title(comparison: Comparison) -> str:
+    """'dump/npu against dump/cpu': what was compared, as the folders are named."""
+    pair = comparison.pair
+    return f"{pair.target_name} against {pair.golden_name}"
+
+
+def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
+    """fail, incomplete, unknown, warn or pass; unknown is never a pass."""
+    severities = {f.severity for f in findings}
+    if "error" in severities:
+        return "fail"
+    if comparison.problems:
+        return "incomplete"
+    if any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks) or not comparison.ranks:
+        return "unknown"
+    return "warn" if "warning" in severities else "pass"
+
+
+def counts(comparison: Comparison) -> dict[str, int]:
+    """Rows by verdict; operator calls by role."""
+    found: Counter[str] = Counter()
+    for rank in comparison.ranks:
+        found["calls"] += rank.rows.pairing.n_calls
+        found["rows"] += rank.rows.n_rows
+        for code, name in enumerate(VERDICTS):
+            found[name] += int((rank.rows.verdict == code).sum())
+        for role in (ORIGIN, INHERITED, UNMATCHED):
+            found[ROLES[role]] += int((rank.roles.call == role).sum())
+        found["compared"] += int((rank.rows.verdict != UNKNOWN).sum())
+    return dict(found)
+
+
+def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin]]:
+    """All origins, the one to look at first in front: by step, then by place in execution, then by rank."""
+    found = [(rank, origin) for rank in comparison.ranks for origin in rank.roles.origins]
+    return sorted(found, key=lambda pair: (pair[0].step or 0, pair[1].call, pair[0].rank or 0))
+
+
+def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
+    return [
+        origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)
+    ]
+
+
+def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:
+    """Where rows fail and no origin could be told: the first failing row, named as what it is."""
+    if any(rank.roles.origins for rank in comparison.ranks):
+        return []
+    for rank in comparison.ranks:
+        failing = np.flatnonzero(rank.rows.verdict == ERROR)
+        if len(failing):
+            row = int(failing[0])
+            call = int(rank.rows.pairing.row_call[row])
+            unknown = (rank.rows.pairing.row_call == call) & (rank.rows.verdict == UNKNOWN)
+            text = say(
+                TEXTS, "first-difference", lang, output=describe_row(rank, row, lang), n=int(unknown.sum())
+            )
+            return [
+                Finding(
+                    area=AREA,
+                    severity="error",
+                    rule="precision.first-difference",
+                    role="unknown",
+                    subject=rank.rows.pairing.name(rank.target, rank.golden, call),
+                    message=text,
+                    next_step=say(TEXTS, "next-unknown", lang),
+                    figures=row_figures(rank, row),
+                    location=location(comparison, rank, call, row),
+                )
+            ]
+    return []
+
+
+def _scalars(comparison: Comparison, lang: Lang) -> list[Finding]:
+    findings = []
+    for rank in comparison.ranks:
+        rows = rank.rows
+        alone = np.flatnonzero((rows.basis == BY_VALUE) & (rows.verdict == WARNING) & (rank.roles.row == OK))
+        for row in alone.tolist():
+            target, golden, argument = scalar_pair(rank, row)
+            findings.append(
+                Finding(
+                    area=AREA,
+                    severity="warning",
+                    rule="precision.scalar",
+                    role="suspect",
+                    subject=rank.target.leaf_name(rows.target_row(row)),
+                    message=say(TEXTS, "scalar-alone", lang, argument=argument, target=target, golden=golden),
+                    next_step=say(TEXTS, "next-scalar", lang),
+                    figures={"target": target, "golden": golden},
+                    location=location(comparison, rank, int(rows.pairing.row_call[row]), row),
+                )
+            )
+    return findings
+
+
+def _above_rounding(comparison: Comparison, lang: Lang) -> list[Finding]:
+    worst: tuple[float, RankComparison, int] | None = None
+    n = 0
+    for rank in comparison.ranks:
+        picked = np.flatnonzero(
+            (rank.rows.verdict == WARNING) & (rank.rows.reason == REASON["above-rounding"])
+        )
+        n += len(picked)
+        if len(picked):
+            error = np.fmax(rank.rows.figures["rel_l2"], rank.rows.figures["rel_l2_at_least"])[picked]
+            best = int(np.nanargmax(np.nan_to_num(error, nan=-1.0)))
+            if worst is None or float(error[best]) > worst[0]:
+                worst = (float(error[best]), rank, int(picked[best]))
+    if worst is None:
+        return []
+    _, rank, row = worst
+    return [
+        Finding(
+            area=AREA,
+            severity="warning",
+            rule="precision.above-rounding",
+            role="suspect",
+            subject=rank.target.leaf_name(rank.rows.target_row(row)),
+            message=say(TEXTS, "above-rounding", lang, n=n) + describe_row(rank, row, lang),
+            next_step=say(TEXTS, "next-above-rounding", lang),
+            figures={"n_rows": n, **row_figures(rank, row)},
+            location=location(comparison, rank, int(rank.rows.pairing.row_call[row]), row),
+        )
+    ]
+
+
+def _notes(comparison: Comparison, lang: Lang) -> list[Finding]:
+    findings: list[Finding] = []
+    alone_target, alone_golden = [], []
+    reasons: Counter[str] = Counter()
+    for rank in comparison.ranks:
+        pairing = rank.rows.pairing
+        for call in np.flatnonzero(rank.roles.call == UNMATCHED).tolist():
+            (alone_target if pairing.golden_call[call] < 0 else alone_golden).append(
+                pairing.name(rank.target, rank.golden, call)
+            )
+        unknown = rank.rows.verdict == UNKNOWN
+        for code in rank.rows.reason[unknown & (rank.rows.reason != REASON["call-one-side"])].tolist():
+            reasons[REASONS[code]] += 1
+    if alone_target or alone_golden:
+        names = [*alone_target, *alone_golden]
+        findings.append(
+            Finding(
+                area=AREA,
+                severity="note",
+                rule="precision.unmatched",
+                role="unmatched",
+                subject=names[0],
+                message=say(
+                    TEXTS, "unmatched-note", lang, target=len(alone_target), golden=len(alone_golden)
+                ),
+                next_step=say(TEXTS, "next-unmatched-note", lang),
+                figures={"n_target_only": len(alone_target), "n_golden_only": len(alone_golden)},
+                related=tuple(Related("unmatched", name) for name in names[:20]),
+            )
+        )
+    if reasons:
+        listed = ", ".join(f"{n} x {say(TEXTS, 'reason-' + name, lang)}" for name, n in reasons.most_common())
+        findings.append(
+            Finding(
+                area=AREA,
+                severity="note",
+                rule="precision.unknown",
+                role="unknown",
+                subject=pair_title(comparison),
+                message=say(TEXTS, "unknown-note", lang, n=sum(reasons.values()), reasons=listed),
+                next_step=say(TEXTS, "next-unknown-note", lang),
+                figures={name.replace("-", "_"): n for name, n in reasons.items()},
+            )
+        )
+    return findings

@@ -1,0 +1,220 @@
+"""The rows of a comparison in columns: what is paired, on what basis, and every figure of contract.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.records import SCALAR, TENSOR, Dump, LeafColumns
+from npulse.core.formats.tensors import Dtype, dtype_of
+
+from .pairing import Pairing
+from .statistics import StatisticsRows
+from .verdict import REASON, UNKNOWN
+
+BASES = ("none", "tensor", "statistics", "value")
+"""On what a row was compared: not at all, all elements, recorded statistics or checksum, a scalar's value."""
+NO_BASIS, BY_TENSOR, BY_STATISTICS, BY_VALUE = range(4)
+
+FIGURES = (
+    "cosine",
+    "max_abs_error",
+    "max_rel_error",
+    "mean_rel_error",
+    "rel_l1",
+    "rel_l2",
+    "euclidean",
+    "ratio_below_1e3",
+    "ratio_below_5e3",
+    "ratio_below_1e3_nonzero",
+    "ratio_below_5e3_nonzero",
+    "norm_ratio",
+    "rel_l2_at_least",
+    "zero_reference",
+    "zero_reference_max_abs",
+    "n_elements",
+    "n_compared",
+    "n_different",
+    "nan_target",
+    "nan_golden",
+    "inf_target",
+    "inf_golden",
+    "nonfinite_agreeing",
+    "nonfinite_differing",
+    "absmax_target",
+    "absmax_golden",
+    "ulp_max",
+    "passes_at",
+)
+"""Figure columns of `Rows.figures`; all float64, absent until computed. Counts are whole numbers."""
+
+COUNTS = frozenset(n for n in FIGURES if n.startswith(("n_", "nan_", "inf_", "nonfinite"))) | {"zero_reference"}
+
+
+@dataclass(slots=True)
+class Rows:
+    """Mutable while a comparison runs; one entry a row of `pairing`. Only `compare.py` writes into it."""
+
+    pairing: Pairing
+    target: Dump
+    golden: Dump
+    basis: npt.NDArray[np.int8]
+    verdict: npt.NDArray[np.int8]
+    reason: npt.NDArray[np.int8]
+    figures: dict[str, npt.NDArray[np.float64]]
+    computed: dict[str, npt.NDArray[np.bool_]]
+    patterns: dict[int, Any] = field(default_factory=dict)
+    examinations: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        return self.pairing.n_rows
+
+    def put(self, name: str, rows: npt.NDArray[Any] | int, values: Any) -> None:
+        """Store a figure; None (and nothing else) means: not computed."""
+        if values is None:
+            return
+        self.figures[name][rows] = values
+        self.computed[name][rows] = True
+
+    def figure(self, name: str, row: int) -> float | int | None:
+        """One figure of one row as a Python number, None where it was not computed."""
+        if not self.computed[name][row]:
+            return None
+        value = float(self.figures[name][row])
+        return int(value) if name in COUNTS else value
+
+    def target_row(self, row: int) -> int:
+        return int(self.pairing.target_leaf[row])
+
+    def golden_row(self, row: int) -> int:
+        return int(self.pairing.golden_leaf[row])
+
+    def dtype_pair(self, row: int) -> tuple[Dtype | None, Dtype | None]:
+        """Declared dtypes of both sides (None: no such leaf, or a dtype that is not known)."""
+        return (
+            _declared(self.target.leaves, self.target_row(row)),
+            _declared(self.golden.leaves, self.golden_row(row)),
+        )
+
+
+def _declared(leaves: LeafColumns, row: int) -> Dtype | None:
+    code = int(leaves.dtype[row]) if row >= 0 else -1
+    return dtype_of(leaves.dtypes[code]) if code >= 0 else None
+
+
+def new_rows(pairing: Pairing, target: Dump, golden: Dump) -> Rows:
+    """Rows with nothing compared yet: verdict unknown, reason pending."""
+    n = pairing.n_rows
+    return Rows(
+        pairing,
+        target,
+        golden,
+        basis=np.zeros(n, np.int8),
+        verdict=np.full(n, UNKNOWN, np.int8),
+        reason=np.full(n, REASON["pending"], np.int8),
+        figures={name: np.full(n, np.nan) for name in FIGURES},
+        computed={name: np.zeros(n, np.bool_) for name in FIGURES},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRows:
+    """The rows where both sides are tensors, with what both records declare. One entry a row of `index`.
+
+    n_elements: NaN where the record has no shape (dumps rebuilt from file names). is_exact: integer or bool
+    on both sides. unit_roundoff, smallest: of the coarser dtype, 0 for integers and where none is declared.
+    """
+
+    index: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+    golden: npt.NDArray[np.int64]
+    shape_equal: npt.NDArray[np.bool_]
+    dtype_equal: npt.NDArray[np.bool_]
+    n_elements: npt.NDArray[np.float64]
+    is_exact: npt.NDArray[np.bool_]
+    unit_roundoff: npt.NDArray[np.float64]
+    smallest: npt.NDArray[np.float64]
+    has_files: npt.NDArray[np.bool_]
+
+
+def tensor_rows(rows: Rows) -> TensorRows:
+    """Pick the tensor pairs of a comparison and spread their declared dtypes and shapes into columns."""
+    t, g = rows.pairing.target_leaf, rows.pairing.golden_leaf
+    lt, lg = rows.target.leaves, rows.golden.leaves
+    both = np.flatnonzero((t >= 0) & (g >= 0))
+    both = both[(lt.kind[t[both]] == TENSOR) & (lg.kind[g[both]] == TENSOR)]
+    t, g = t[both], g[both]
+    shapes = _shared_codes(lt.shapes, lg.shapes)
+    dtypes = _shared_codes(lt.dtypes, lg.dtypes)
+    shape_t, shape_g = _pick(shapes[0], lt.shape[t]), _pick(shapes[1], lg.shape[g])
+    dtype_t, dtype_g = _pick(dtypes[0], lt.dtype[t]), _pick(dtypes[1], lg.dtype[g])
+    numel = np.array([float(np.prod(s, dtype=np.float64)) for s in lt.shapes] + [np.nan])
+    exact_t, round_t, small_t = _traits(lt)
+    exact_g, round_g, small_g = _traits(lg)
+    return TensorRows(
+        index=both.astype(np.int64),
+        target=t,
+        golden=g,
+        shape_equal=shape_t == shape_g,
+        dtype_equal=dtype_t == dtype_g,
+        n_elements=_pick(numel, lt.shape[t]),
+        is_exact=_pick(exact_t, lt.dtype[t]).astype(np.bool_) & _pick(exact_g, lg.dtype[g]).astype(np.bool_),
+        unit_roundoff=np.maximum(_pick(round_t, lt.dtype[t]), _pick(round_g, lg.dtype[g])),
+        smallest=np.maximum(_pick(small_t, lt.dtype[t]), _pick(small_g, lg.dtype[g])),
+        has_files=(lt.data_name[t] >= 0) & (lg.data_name[g] >= 0),
+    )
+
+
+def statistics_rows(rows: Rows, tensors: TensorRows, pick: npt.NDArray[np.bool_]) -> StatisticsRows:
+    """What the records of the picked tensor rows hold, for `judge_statistics`."""
+    lt, lg = rows.target.leaves, rows.golden.leaves
+    t, g = tensors.target[pick], tensors.golden[pick]
+    bits = np.arange(4, dtype=np.uint8)
+    sums_t, sums_g = _shared_codes(lt.checksums, lg.checksums)
+    sum_t, sum_g = _pick(sums_t, lt.checksum[t]), _pick(sums_g, lg.checksum[g])
+    comparable = (lt.checksum[t] >= 0) & (lg.checksum[g] >= 0) & tensors.dtype_equal[pick]
+    return StatisticsRows(
+        target=lt.statistics[t],
+        golden=lg.statistics[g],
+        has_target=(lt.present[t][:, None] >> bits & 1).astype(np.bool_),
+        has_golden=(lg.present[g][:, None] >> bits & 1).astype(np.bool_),
+        n_elements=tensors.n_elements[pick],
+        unit_roundoff=tensors.unit_roundoff[pick],
+        is_exact=tensors.is_exact[pick],
+        checksum=np.where(comparable, sum_t == sum_g, -1).astype(np.int8),
+    )
+
+
+def scalar_rows(rows: Rows) -> npt.NDArray[np.int64]:
+    """Rows where both sides hold a scalar."""
+    t, g = rows.pairing.target_leaf, rows.pairing.golden_leaf
+    both = np.flatnonzero((t >= 0) & (g >= 0))
+    kind_t, kind_g = rows.target.leaves.kind[t[both]], rows.golden.leaves.kind[g[both]]
+    picked: npt.NDArray[np.int64] = both[(kind_t == SCALAR) & (kind_g == SCALAR)].astype(np.int64)
+    return picked
+
+
+def _pick(table: npt.NDArray[Any], codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """table[codes], with the last entry standing for code -1 (numpy's own wrap-around)."""
+    return table[codes] if len(table) else np.zeros(len(codes), table.dtype)
+
+
+def _shared_codes(one: Any, other: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Codes under which equal entries of two tables are equal; the appended last one stands for 'none'."""
+    known: dict[Any, int] = {}
+    first = [known.setdefault(entry, len(known)) for entry in one]
+    second = [known.setdefault(entry, len(known)) for entry in other]
+    return np.array([*first, -1], np.int64), np.array([*second, -1], np.int64)
+
+
+def _traits(leaves: LeafColumns) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    dtypes = [dtype_of(name) for name in leaves.dtypes]
+    exact = [d is not None and d.kind in ("int", "bool") for d in dtypes]
+    is_float = [d is not None and d.kind in ("float", "complex") for d in dtypes]
+    roundoff = [d.unit_roundoff if d is not None and f else 0.0 for d, f in zip(dtypes, is_float, strict=True)]
+    small = [d.smallest_subnormal if d is not None and f else 0.0 for d, f in zip(dtypes, is_float, strict=True)]
+    return np.array([*exact, False]), np.array([*roundoff, 0.0]), np.array([*small, 0.0])

@@ -1,0 +1,161 @@
+"""The rules of the precision area: what each finding means, its threshold and how to silence it."""
+
+from __future__ import annotations
+
+from npulse.core.rules import Rule
+
+_CRITERIA = (
+    "error: cosine < 0.99, norm ratio outside 0.99-1.01, another shape, NaN or Inf at other positions, any "
+    "difference in integers or bools; by the coarser declared dtype of the two sides",
+    "error：余弦 < 0.99，范数比不在 0.99-1.01，形状不同，NaN/Inf 位置不同，整数或布尔值有任何差异；按两侧声明精度较低者判断",
+)
+_SETTING = ("--criteria cosine=...,norm_ratio_low=...,norm_ratio_high=...", "--criteria cosine=...,norm_ratio_low=...,norm_ratio_high=...")
+_OWN = ("npulse's own; the release tool's verdict is not used", "npulse 自有规则；不采用原工具的结论")
+_NONE = ("cannot be silenced: without it the comparison says nothing", "不可关闭：关闭后比较没有意义")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "precision.operator",
+        "error",
+        ("inputs agree, output does not", "输入一致，输出不一致"),
+        (
+            "All compared inputs, parameters and arguments of the call agree and its output does not: the "
+            "difference begins in this operator call.",
+            "该算子的所有输入、参数一致而输出不一致：差异从这里开始。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
+        "precision.scalar",
+        "error",
+        ("a scalar argument differs", "标量参数不同"),
+        (
+            "The call was given another scalar argument (factor, epsilon, axis, flag) on the target side. An "
+            "error where the output differs too, a warning where it does not.",
+            "目标侧调用使用了不同的标量参数（系数、epsilon、轴、开关）。输出也不同时为 error，否则为 warning。",
+        ),
+        ("any difference; device names are left out", "任何差异；设备名除外"),
+        _OWN,
+        _NONE,
+    ),
+    Rule(
+        "precision.unmatched",
+        "error",
+        ("an operator call exists on one side only", "算子只在一侧存在"),
+        (
+            "Values agree before the call and the first operator behind it that both sides have is given other "
+            "inputs. An error where the difference begins there; unmatched calls that change nothing are a note.",
+            "该调用之前数值一致，其后两侧共有的第一个算子输入不同。差异由此开始时为 error；不改变数值的为 note。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
+        "precision.input-data",
+        "error",
+        ("the data differs before any operator ran", "算子运行前数据已不同"),
+        (
+            "An input differs that no compared operator produced: token ids, masks, a batch, positions. This is a "
+            "matter of data loading, sampling or seeds, not of an operator.",
+            "输入不同，且没有任何已比较的算子产生它（token、mask、batch、position）。应检查数据加载、采样或随机种子，而不是算子。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
+        "precision.parameter",
+        "error",
+        ("a parameter differs", "参数（权重）不同"),
+        (
+            "A weight or bias differs between the sides. Checkpoint, conversion, layout (order of elements) or the "
+            "previous optimizer step made it so. Equal statistics with another checksum mean: other order or content.",
+            "两侧权重不同。原因在检查点、转换、排列顺序或上一次优化器步骤。统计量相同而校验和不同：顺序或内容不同。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
+        "precision.overwritten",
+        "error",
+        ("memory changed between producer and consumer", "生产者与消费者之间内存被改写"),
+        (
+            "The producer's output agrees with the golden side; what its consumer read in the same run does not "
+            "equal it. Something wrote into the buffer in between (a stray write, a missing stream "
+            "synchronisation), or an operator that was not captured changed it.",
+            "生产者输出与标杆一致，但同一次运行中消费者读到的不是它。中间有写越界、缺少流同步，或未采集的算子改写了它。",
+        ),
+        ("producer found by equal content on the golden side", "按标杆侧内容相等找到生产者"),
+        _OWN,
+        _NONE,
+    ),
+    Rule(
+        "precision.drift",
+        "error",
+        ("the error was there before and grew over the threshold", "误差逐步累积越过阈值"),
+        (
+            "The first output over the threshold has inputs that were already off by at least half as much: no "
+            "single operator broke, the error built up. The call with the steepest growth stands in related.",
+            "第一个越过阈值的输出，其输入误差已达一半以上：没有单个算子出错，而是误差累积。增长最快的调用见 related。",
+        ),
+        ("output error <= 2 x input error (relative L2)", "输出误差 <= 2 倍输入误差（相对 L2）"),
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
+        "precision.first-difference",
+        "error",
+        ("first difference; its beginning cannot be told", "首个差异；起点无法确定"),
+        (
+            "The output differs, but an input of the call could not be compared (file missing or cut, nothing "
+            "recorded), so that it may have begun here or before.",
+            "输出不同，但该调用有输入无法比较（文件缺失或截断、未记录），差异可能始于此处或更早。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
+        "precision.above-rounding",
+        "warning",
+        ("differs by more than rounding", "差异超过舍入误差"),
+        (
+            "Relative L2 error above the unit roundoff of the coarser declared dtype, within the error criteria. "
+            "Usual between devices; look here when no error explains a bad result.",
+            "相对 L2 误差大于较低声明精度的单位舍入，但未达 error。不同设备间常见；当没有 error 能解释结果时再看这里。",
+        ),
+        ("rel_l2 > unit roundoff (fp32 6.0e-8, fp16 4.9e-4, bf16 3.9e-3)", "rel_l2 > 单位舍入（fp32 6.0e-8，fp16 4.9e-4，bf16 3.9e-3）"),
+        _OWN,
+        ("a warning alone never fails a run unless --strict", "仅有 warning 不会失败，除非使用 --strict"),
+    ),
+    Rule(
+        "precision.unknown",
+        "note",
+        ("could not be compared", "无法比较"),
+        (
+            "Rows whose values could not be read or were not recorded. They count neither as agreeing nor as "
+            "differing; statistics of integers, for example, do not show their content.",
+            "数值无法读取或未记录的行。既不算一致也不算不一致；例如整数的统计量看不出内容。",
+        ),
+        ("-", "-"),
+        _OWN,
+        ("capture with task tensor, or summary_mode md5, to get an answer", "使用 task tensor 或 summary_mode md5 重新采集"),
+    ),
+    Rule(
+        "precision.non-finite",
+        "error",
+        ("NaN or Inf out of finite inputs (one capture alone)", "有限输入产生 NaN/Inf（仅一份采集）"),
+        (
+            "Without a golden capture values cannot be compared; an output with NaN or Inf whose inputs are finite "
+            "is reported. -Inf alone may be a mask and is a note.",
+            "没有标杆时无法比较数值；输入有限而输出含 NaN/Inf 时报告。仅有 -Inf 可能是 mask，记为 note。",
+        ),
+        ("Max or Min is NaN or Inf; Norm alone never counts", "Max 或 Min 为 NaN/Inf；仅 Norm 不算"),
+        _OWN,
+        _NONE,
+    ),
+)

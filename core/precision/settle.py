@@ -1,0 +1,145 @@
+"""Writes figures, verdicts and reasons into `Rows`: values, tensors, statistics - each row exactly once."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from npulse.core.formats.msprobe.records import OUTPUT, TENSOR
+
+from .rows import BY_STATISTICS, BY_TENSOR, BY_VALUE, FIGURES, Rows, TensorRows, scalar_rows, statistics_rows
+from .statistics import judge_statistics
+from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING, Criteria, judge_tensors
+from .work import Examined, Measured
+
+_DEVICE = re.compile(r"(cpu|npu|cuda|gpu|meta|ascend)(:\w+)?", re.IGNORECASE)
+
+
+def settle_values(rows: Rows) -> None:
+    """Scalars by equality; leaves and calls of one side alone; leaves of unlike kind."""
+    pairing = rows.pairing
+    t, g = pairing.target_leaf, pairing.golden_leaf
+    alone = (t < 0) | (g < 0)
+    rows.verdict[alone] = UNKNOWN
+    rows.reason[alone] = REASON["one-side"]
+    one_call = (pairing.target_call < 0) | (pairing.golden_call < 0)
+    rows.reason[alone & one_call[pairing.row_call]] = REASON["call-one-side"]
+    both = np.flatnonzero(~alone)
+    unlike = rows.target.leaves.kind[t[both]] != rows.golden.leaves.kind[g[both]]
+    rows.verdict[both[unlike]] = UNKNOWN
+    rows.reason[both[unlike]] = REASON["one-side"]
+    lt, lg = rows.target.leaves, rows.golden.leaves
+    for row in scalar_rows(rows).tolist():
+        one = lt.values[int(lt.value[t[row]])] if lt.value[t[row]] >= 0 else None
+        other = lg.values[int(lg.value[g[row]])] if lg.value[g[row]] >= 0 else None
+        rows.basis[row] = BY_VALUE
+        is_output = int(lt.side[t[row]]) == OUTPUT
+        if equal_values(one, other):
+            rows.verdict[row], rows.reason[row] = PASS, REASON["equal"]
+        else:
+            rows.verdict[row] = ERROR if is_output else WARNING
+            rows.reason[row] = REASON["scalar" if is_output else "scalar-alone"]
+
+
+def equal_values(one: Any, other: Any) -> bool:
+    """Equality of two recorded scalars: NaN equals NaN, and any device name equals any other."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other or bool(_DEVICE.fullmatch(one) and _DEVICE.fullmatch(other))
+    if isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other):
+        return True
+    return bool(one == other)
+
+
+def store_measured(rows: Rows, result: Measured) -> None:
+    """Keep the figures of one measured pair, or why there are none."""
+    row, metrics = result.row, result.metrics
+    if result.shapes_differ:
+        rows.verdict[row], rows.reason[row] = ERROR, REASON["shape"]
+        return
+    if metrics is None:
+        rows.verdict[row], rows.reason[row] = UNKNOWN, REASON["unreadable"]
+        return
+    rows.basis[row] = BY_TENSOR
+    n = max(metrics.n_compared, 1)
+    nonzero = max(metrics.n_compared - metrics.n_golden_zero, 1)
+    figures: dict[str, float] = {
+        "ratio_below_1e3": metrics.n_below_1e3 / n,
+        "ratio_below_5e3": metrics.n_below_5e3 / n,
+        "ratio_below_1e3_nonzero": metrics.n_below_1e3_nonzero / nonzero,
+        "ratio_below_5e3_nonzero": metrics.n_below_5e3_nonzero / nonzero,
+        "absmax_target": max(abs(metrics.max_target), abs(metrics.min_target)),
+        "absmax_golden": max(abs(metrics.max_golden), abs(metrics.min_golden)),
+    }
+    for name in FIGURES:
+        value = figures.get(name, getattr(metrics, name, None))
+        rows.put(name, row, value)
+
+
+def settle_tensors(rows: Rows, tensors: TensorRows, criteria: Criteria) -> None:
+    """Judge all rows whose elements were measured."""
+    measured = rows.basis[tensors.index] == BY_TENSOR
+    index = tensors.index[measured]
+    f = rows.figures
+    judged = judge_tensors(
+        criteria=criteria,
+        is_exact=tensors.is_exact[measured],
+        unit_roundoff=tensors.unit_roundoff[measured],
+        smallest=tensors.smallest[measured],
+        cosine=f["cosine"][index],
+        norm_ratio=f["norm_ratio"][index],
+        rel_l2=f["rel_l2"][index],
+        max_abs_error=f["max_abs_error"][index],
+        n_different=f["n_different"][index],
+        nonfinite_differing=f["nonfinite_differing"][index],
+    )
+    rows.verdict[index] = judged.verdict
+    rows.reason[index] = judged.reason
+
+
+def settle_statistics(rows: Rows, tensors: TensorRows, criteria: Criteria) -> None:
+    """Judge what is left: shapes, empty tensors, and rows known by statistics or checksum only."""
+    pending = rows.reason[tensors.index] == REASON["pending"]
+    shape = pending & ~tensors.shape_equal
+    rows.verdict[tensors.index[shape]] = ERROR
+    rows.reason[tensors.index[shape]] = REASON["shape"]
+    empty = pending & tensors.shape_equal & (tensors.n_elements == 0)
+    rows.verdict[tensors.index[empty]] = PASS
+    rows.reason[tensors.index[empty]] = REASON["empty"]
+    pick = pending & tensors.shape_equal & ~(tensors.n_elements == 0)
+    index = tensors.index[pick]
+    result = judge_statistics(statistics_rows(rows, tensors, pick), criteria)
+    rows.basis[index] = BY_STATISTICS
+    rows.verdict[index] = result.judgement.verdict
+    rows.reason[index] = result.judgement.reason
+    for name, values in (
+        ("norm_ratio", result.norm_ratio),
+        ("rel_l2_at_least", result.rel_l2_at_least),
+        ("n_elements", tensors.n_elements[pick]),
+    ):
+        known = ~np.isnan(values)
+        rows.put(name, index[known], values[known])
+    _statistics_extremes(rows, index)
+
+
+def _statistics_extremes(rows: Rows, index: Any) -> None:
+    """absmax of both sides from Max and Min, where both were recorded."""
+    for name, leaves, at in (
+        ("absmax_target", rows.target.leaves, rows.pairing.target_leaf[index]),
+        ("absmax_golden", rows.golden.leaves, rows.pairing.golden_leaf[index]),
+    ):
+        known = (leaves.present[at] & 3 == 3) & (leaves.kind[at] == TENSOR)
+        rows.put(name, index[known], np.abs(leaves.statistics[at[known], :2]).max(axis=1, initial=0))
+
+
+def store_examination(rows: Rows, result: Examined) -> None:
+    """Keep the figures of a second read."""
+    if result.examination is None:
+        return
+    rows.put("ulp_max", result.row, result.examination.ulp_max)
+    rows.put("passes_at", result.row, result.examination.passes_at)
+    rows.examinations[result.row] = result.examination
+    if result.pattern is not None:
+        rows.patterns[result.row] = result.pattern

@@ -1,0 +1,236 @@
+"""The comparison as one table: the columns that contract.md names, lazily named, never a row object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.records import Dump
+from npulse.core.table import Column, Table, text_column
+from npulse.core.text import Lang
+
+from .compare import Comparison, RankComparison
+from .roles import ROLES
+from .rows import BASES, COUNTS, FIGURES
+from .verdict import REASONS, VERDICTS
+
+
+STATES = tuple(f"{verdict} {role}" for verdict in VERDICTS for role in ROLES)
+"""Verdict and role in one word pair: what a narrow screen shows of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeafNames(Sequence[str]):
+    """Full leaf names of a dump made when asked for: half a million strings need not exist at once."""
+
+    dump: Dump
+
+    def __len__(self) -> int:
+        return len(self.dump.leaves.call)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self.dump.leaf_name(i) for i in range(*index.indices(len(self)))]
+        return self.dump.leaf_name(index)
+
+
+@dataclass(frozen=True, slots=True)
+class Chained(Sequence[str]):
+    """Several label tables one behind the other, without copying them."""
+
+    parts: tuple[Sequence[str], ...]
+    starts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        part = int(np.searchsorted(self.starts, index, side="right")) - 1
+        return self.parts[part][index - self.starts[part]]
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self.parts:
+            yield from part
+
+
+def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
+    """All rows of all ranks and steps, in execution order; row i of the table is row i of the pane."""
+    del lang  # words in the table are the contract's, not the language's
+    ranks = comparison.ranks
+    columns = [
+        _per_rank("rank", ranks, lambda r: r.rank),
+        _per_rank("step", ranks, lambda r: r.step),
+        Column("call", "int", _joined([r.rows.pairing.row_call for r in ranks])),
+        _text("operator", ranks, _operator_names),
+        _text("io", ranks, _io_names),
+        _leaf_names("target", ranks, lambda r: r.target, lambda r: r.rows.pairing.target_leaf),
+        _leaf_names("golden", ranks, lambda r: r.golden, lambda r: r.rows.pairing.golden_leaf),
+        *_declared(ranks),
+        *(_figure(name, ranks) for name in FIGURES),
+        _index_column(ranks),
+        _text("pattern", ranks, _patterns),
+        _coded("basis", [r.rows.basis for r in ranks], BASES),
+        _coded("state", [_state(r) for r in ranks], STATES),
+        _coded("role", [r.roles.row for r in ranks], ROLES),
+        _coded("verdict", [r.rows.verdict for r in ranks], VERDICTS),
+        _coded("reason", [r.rows.reason for r in ranks], REASONS),
+    ]
+    return Table("precision", tuple(columns))
+
+
+def place_of(comparison: Comparison, row: int) -> tuple[RankComparison, int]:
+    """The rank and the row within it that a table row stands for."""
+    for rank in comparison.ranks:
+        if row < rank.rows.n_rows:
+            return rank, row
+        row -= rank.rows.n_rows
+    raise IndexError(row)
+
+
+def table_row(comparison: Comparison, rank: RankComparison, row: int) -> int:
+    """The table row of a rank's row."""
+    start = 0
+    for other in comparison.ranks:
+        if other is rank:
+            return start + row
+        start += other.rows.n_rows
+    raise ValueError("not a rank of this comparison")
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _per_rank(
+    name: str, ranks: Sequence[RankComparison], value: Callable[[RankComparison], int | None]
+) -> Column:
+    values = [np.full(r.rows.n_rows, value(r) if value(r) is not None else 0, np.int32) for r in ranks]
+    absent = [np.full(r.rows.n_rows, value(r) is None, np.bool_) for r in ranks]
+    mask = _joined(absent).astype(np.bool_)
+    return Column(name, "int", _joined(values), absent=mask if mask.any() else None)
+
+
+def _coded(name: str, codes: Sequence[npt.NDArray[Any]], words: tuple[str, ...]) -> Column:
+    return Column(name, "text", _joined(codes), labels=words)
+
+
+def _state(rank: RankComparison) -> npt.NDArray[np.int64]:
+    state: npt.NDArray[np.int64] = rank.rows.verdict.astype(np.int64) * len(ROLES) + rank.roles.row
+    return state
+
+
+def _figure(name: str, ranks: Sequence[RankComparison]) -> Column:
+    values = _joined([r.rows.figures[name] for r in ranks])
+    absent = ~_joined([r.rows.computed[name] for r in ranks]).astype(np.bool_)
+    if name in COUNTS:
+        return Column(name, "int", np.nan_to_num(values).astype(np.int64), absent=absent)
+    return Column(name, "float", values, absent=absent)
+
+
+def _leaf_names(
+    name: str,
+    ranks: Sequence[RankComparison],
+    dump: Callable[[RankComparison], Dump],
+    leaf: Callable[[RankComparison], npt.NDArray[np.int64]],
+) -> Column:
+    parts = tuple(LeafNames(dump(r)) for r in ranks)
+    starts = np.cumsum([0, *(len(p) for p in parts)])
+    codes = _joined([np.where(leaf(r) >= 0, leaf(r) + start, -1) for r, start in zip(ranks, starts, strict=False)])
+    absent = codes < 0
+    return Column(
+        name, "text", np.maximum(codes, 0), Chained(parts, tuple(starts.tolist())), absent if absent.any() else None
+    )
+
+
+Codes = tuple[npt.NDArray[np.int64], Sequence[str]]
+
+
+def _text(name: str, ranks: Sequence[RankComparison], of_rank: Callable[[RankComparison], Codes]) -> Column:
+    """A text column from codes and labels per rank; code -1 is absent."""
+    codes, labels, start = [], [], 0
+    for rank in ranks:
+        values, words = of_rank(rank)
+        codes.append(np.where(values >= 0, values + start, -1))
+        labels.append(words)
+        start += len(words)
+    joined = _joined(codes)
+    absent = joined < 0
+    starts = np.cumsum([0, *(len(words) for words in labels)])
+    return Column(
+        name,
+        "text",
+        np.maximum(joined, 0),
+        Chained(tuple(labels), tuple(starts.tolist())),
+        absent if absent.any() else None,
+    )
+
+
+def _operator_names(rank: RankComparison) -> Codes:
+    pairing = rank.rows.pairing
+    names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
+    return pairing.row_call, names
+
+
+def _io_names(rank: RankComparison) -> Codes:
+    t, g = rank.rows.pairing.target_leaf, rank.rows.pairing.golden_leaf
+    of_target, of_golden = rank.target.leaves, rank.golden.leaves
+    codes = np.zeros(len(t), np.int64)
+    codes[t >= 0] = of_target.io[t[t >= 0]]
+    codes[t < 0] = of_golden.io[g[t < 0]] + len(of_target.io_names)
+    return codes, [*of_target.io_names, *of_golden.io_names]
+
+
+def _declared(ranks: Sequence[RankComparison]) -> Iterator[Column]:
+    def dtype(rank: RankComparison, side: str) -> Codes:
+        dump, leaf = _side(rank, side)
+        leaves = dump.leaves
+        codes = leaves.dtype[np.maximum(leaf, 0)].astype(np.int64) if len(leaves.dtype) else np.zeros(len(leaf), int)
+        return np.where(leaf >= 0, codes, -1), leaves.dtypes
+
+    def shape(rank: RankComparison, side: str) -> Codes:
+        dump, leaf = _side(rank, side)
+        leaves = dump.leaves
+        codes = leaves.shape[np.maximum(leaf, 0)].astype(np.int64) if len(leaves.shape) else np.zeros(len(leaf), int)
+        return np.where(leaf >= 0, codes, -1), [str(list(s)).replace(" ", "") for s in leaves.shapes]
+
+    for name, source in (("dtype", dtype), ("shape", shape)):
+        for side in ("target", "golden"):
+            yield _text(f"{name}_{side}", ranks, lambda r, s=source, w=side: s(r, w))  # type: ignore[misc]
+
+
+def _side(rank: RankComparison, side: str) -> tuple[Dump, npt.NDArray[np.int64]]:
+    if side == "target":
+        return rank.target, rank.rows.pairing.target_leaf
+    return rank.golden, rank.rows.pairing.golden_leaf
+
+
+def _index_column(ranks: Sequence[RankComparison]) -> Column:
+    texts: list[str | None] = []
+    for rank in ranks:
+        part: list[str | None] = [None] * rank.rows.n_rows
+        for row, seen in rank.rows.examinations.items():
+            part[row] = str(list(seen.max_abs_error_index)).replace(" ", "")
+        texts += part
+    return text_column("max_abs_error_index", texts)
+
+
+def _patterns(rank: RankComparison) -> Codes:
+    words: dict[str, int] = {}
+    codes = np.full(rank.rows.n_rows, -1, np.int64)
+    for row, pattern in rank.rows.patterns.items():
+        codes[row] = words.setdefault(pattern.kind, len(words))
+    return codes, list(words) or [""]

@@ -1,0 +1,116 @@
+"""From figures to a verdict per row: pass, warning, error or unknown, each with one reason.
+
+Every threshold is a field of `Criteria`; every reason has a rule or a text. A verdict never rests on a
+figure that was not computed: absent is unknown, and unknown is not a pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.errors import UsageError
+
+PASS, WARNING, ERROR, UNKNOWN = range(4)
+VERDICTS = ("pass", "warning", "error", "unknown")
+
+REASONS = (
+    "equal",  # bitwise equal values
+    "rounding",  # differs, within the rounding level of the coarser declared dtype
+    "above-rounding",  # differs by more than rounding, within the criteria
+    "cosine",
+    "norm-ratio",
+    "shape",
+    "nonfinite",  # NaN or Inf at different positions
+    "not-equal",  # integers or bools
+    "checksum",  # bits differ, nothing else recorded
+    "content",  # bits differ although the four statistics agree
+    "scalar",
+    "scalar-alone",  # scalar differs, the output does not
+    "empty",
+    "statistics-agree",
+    "statistics-bound",  # statistics alone prove that the cosine is below the criterion
+    "positions-unknown",  # both sides hold NaN or Inf, positions not recorded
+    "content-unknown",  # Max and Min agree, Mean and Norm not recorded
+    "not-recorded",
+    "unreadable",
+    "one-side",  # the leaf exists on one side only
+    "call-one-side",  # the whole call exists on one side only
+    "uninitialised",
+    "no-golden",
+    "pending",
+)
+REASON = {name: code for code, name in enumerate(REASONS)}
+
+Codes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """Thresholds of an error. The warning level is the unit roundoff of the coarser dtype: not a setting."""
+
+    cosine: float = 0.99
+    norm_ratio_low: float = 0.99
+    norm_ratio_high: float = 1.01
+
+    @classmethod
+    def parse(cls, text: str) -> Criteria:
+        """Read 'cosine=0.999,norm_ratio_low=0.98'. UsageError names the word that is not known."""
+        known = {f.name for f in fields(cls)}
+        values: dict[str, float] = {}
+        for part in filter(None, (p.strip() for p in text.split(","))):
+            name, _, number = part.partition("=")
+            if name.strip() not in known:
+                raise UsageError(f"unknown criterion '{name}'", hint="known: " + ", ".join(sorted(known)))
+            try:
+                values[name.strip()] = float(number)
+            except ValueError:
+                raise UsageError(f"criterion '{part}' is not a number") from None
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Verdict and reason codes, one a row."""
+
+    verdict: Codes
+    reason: Codes
+
+
+def judge_tensors(
+    *,
+    criteria: Criteria,
+    is_exact: npt.NDArray[np.bool_],
+    unit_roundoff: npt.NDArray[np.float64],
+    smallest: npt.NDArray[np.float64],
+    cosine: npt.NDArray[np.float64],
+    norm_ratio: npt.NDArray[np.float64],
+    rel_l2: npt.NDArray[np.float64],
+    max_abs_error: npt.NDArray[np.float64],
+    n_different: npt.NDArray[np.float64],
+    nonfinite_differing: npt.NDArray[np.float64],
+) -> Judgement:
+    """Judge rows whose elements were compared. All arrays have one entry a row.
+
+    is_exact: both dtypes are integer or bool. smallest: smallest subnormal of the coarser dtype; a target
+    that strays from an all-zero golden tensor by no more than four of these is rounding, not an error.
+    """
+    verdict = np.full(len(cosine), PASS, np.int8)
+    reason = np.full(len(cosine), REASON["equal"], np.int8)
+    differs = n_different > 0
+    tiny = max_abs_error <= 4 * smallest
+
+    def put(mask: npt.NDArray[np.bool_], code: int, why: str) -> None:
+        verdict[mask] = code
+        reason[mask] = REASON[why]
+
+    put(differs, PASS, "rounding")
+    put(differs & (rel_l2 > unit_roundoff) & ~tiny, WARNING, "above-rounding")
+    outside = ~((norm_ratio >= criteria.norm_ratio_low) & (norm_ratio <= criteria.norm_ratio_high))
+    put(differs & outside & ~tiny, ERROR, "norm-ratio")
+    put(differs & ~(cosine >= criteria.cosine) & ~tiny, ERROR, "cosine")
+    put(differs & is_exact, ERROR, "not-equal")
+    put(nonfinite_differing > 0, ERROR, "nonfinite")
+    return Judgement(verdict, reason)

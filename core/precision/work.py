@@ -1,0 +1,110 @@
+"""What a worker process does with one tensor pair: open both files, measure, or say why not.
+
+Jobs and results are small plain records, so that any `concurrent.futures.Executor` can carry them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.records import Shape
+from npulse.core.formats.tensors import Dtype, TensorFile, open_tensor
+from npulse.core.formats.tensors.open import TensorError
+
+from .elements import Examination, examine
+from .pair import compare_files
+from .patterns import Pattern, pattern
+from .totals import PairMetrics
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSide:
+    """One side of a job: where the file should be and what the dump's record declares."""
+
+    path: Path
+    root: Path
+    dtype: str | None
+    shape: Shape | None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorJob:
+    """One row's two tensors."""
+
+    row: int
+    target: TensorSide
+    golden: TensorSide
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Result of the first read. Without metrics either the shapes differ or `problems` says what is wrong.
+
+    coarser: the declared (or, undeclared, the stored) dtype with the larger rounding.
+    """
+
+    row: int
+    metrics: PairMetrics | None
+    problems: tuple[Problem, ...] = ()
+    shapes_differ: bool = False
+    coarser: Dtype | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Result of the second read, made only for tensors that differ."""
+
+    row: int
+    examination: Examination | None
+    pattern: Pattern | None
+
+
+def open_side(side: TensorSide) -> TensorFile:
+    """The tensor of one side; raises TensorError."""
+    return open_tensor(side.path, root=side.root, declared=side.dtype, shape=side.shape)
+
+
+def measure(job: TensorJob) -> Measured:
+    """All one-pass metrics of a pair. Each byte is read once."""
+    files: list[TensorFile] = []
+    problems: list[Problem] = []
+    for side in (job.target, job.golden):
+        try:
+            files.append(open_side(side))
+        except TensorError as error:
+            problems.append(problem_of(error, side.path))
+    if problems:
+        return Measured(job.row, None, tuple(problems))
+    target, golden = files
+    if target.shape != golden.shape:
+        return Measured(job.row, None, shapes_differ=True)
+    try:
+        metrics = compare_files(target, golden)
+    except TensorError as error:
+        return Measured(job.row, None, (problem_of(error, job.target.path),))
+    return Measured(job.row, metrics, coarser=coarser_of(target, golden))
+
+
+def look_closer(job: tuple[TensorJob, PairMetrics]) -> Examined:
+    """Second read of a pair that differs: places, ulps, tolerance and pattern of the bad elements."""
+    tensor_job, metrics = job
+    try:
+        target, golden = open_side(tensor_job.target), open_side(tensor_job.golden)
+        examination = examine(target, golden)
+    except TensorError:
+        # the first read has reported this file; a file that changed in between is no new finding
+        return Examined(tensor_job.row, None, None)
+    return Examined(tensor_job.row, examination, pattern(metrics, examination, coarser_of(target, golden)))
+
+
+def coarser_of(target: TensorFile, golden: TensorFile) -> Dtype:
+    """The declared dtype whose rounding is the larger one: it sets the scale of what may differ."""
+    a, b = target.declared, golden.declared
+    return a if a.unit_roundoff >= b.unit_roundoff else b
+
+
+def problem_of(error: TensorError, path: Path) -> Problem:
+    """The Problem that stands for an unreadable tensor file."""
+    return Problem(str(error.path or path), error.kind, error.message, error.line, error.byte, error.hint)

@@ -1,0 +1,111 @@
+"""The filter language of every table: words, `column:word`, `column<number`, `-not`; all must hold."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import UsageError
+from .table import Column, Order, Table
+
+Mask = npt.NDArray[np.bool_]
+
+_TERM = re.compile(r"(?P<not>-?)(?:(?P<column>[A-Za-z_][\w.]*)(?P<op><=|>=|!=|=|<|>|:))?(?P<value>.*)", re.DOTALL)
+_COMPARE = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition. column None: a word looked for in every text column."""
+
+    negated: bool
+    column: str | None
+    op: str
+    value: str
+
+
+def parse(text: str) -> tuple[Term, ...]:
+    """Terms of a filter. UsageError for an unclosed quote."""
+    try:
+        words = shlex.split(text, posix=True)
+    except ValueError as error:
+        raise UsageError(f"filter: {error}", hint='a blank inside a word needs quotes: "two words"') from None
+    terms = []
+    for word in words:
+        match = _TERM.fullmatch(word)
+        if match is None or not match["value"]:
+            raise UsageError(f"filter: nothing to look for in '{word}'")
+        terms.append(Term(bool(match["not"]), match["column"], match["op"] or "", match["value"]))
+    return tuple(terms)
+
+
+def matching_rows(table: Table, text: str) -> Order:
+    """Row numbers, ascending, that satisfy every term. UsageError names an unknown column.
+
+    Each distinct text is looked at once, so cost is O(rows + distinct texts).
+    """
+    mask = np.ones(table.n_rows, np.bool_)
+    for term in parse(text):
+        found = _matches(table, term)
+        mask &= ~found if term.negated else found
+    return np.flatnonzero(mask).astype(np.int64)
+
+
+def _matches(table: Table, term: Term) -> Mask:
+    if term.column is None:
+        mask = np.zeros(table.n_rows, np.bool_)
+        for column in table.columns:
+            if column.labels is not None:
+                mask |= _contains(column, term.value)
+        return mask
+    column = _column(table, term.column)
+    if column.labels is not None:
+        found = _contains(column, term.value) if term.op == ":" else _equals(column, term.value)
+        return ~found if term.op == "!=" else found
+    try:
+        wanted = float(term.value)
+    except ValueError:
+        raise UsageError(f"filter: column {term.column} holds numbers, '{term.value}' is none") from None
+    compare = _COMPARE["=" if term.op == ":" else term.op]
+    with np.errstate(invalid="ignore"):
+        result: Mask = compare(column.values, wanted)
+    return result if column.absent is None else result & ~column.absent
+
+
+def _column(table: Table, name: str) -> Column:
+    names = [c.name for c in table.columns]
+    if name in names:
+        return table.column(name)
+    close = [n for n in names if n.startswith(name)]
+    if len(close) == 1:
+        return table.column(close[0])
+    raise UsageError(f"filter: no column '{name}'", hint="columns: " + ", ".join(close or names))
+
+
+def _contains(column: Column, word: str) -> Mask:
+    assert column.labels is not None
+    needle = word.casefold()
+    return _of_labels(column, [needle in label.casefold() for label in column.labels])
+
+
+def _equals(column: Column, word: str) -> Mask:
+    assert column.labels is not None
+    return _of_labels(column, [label.casefold() == word.casefold() for label in column.labels])
+
+
+def _of_labels(column: Column, hits: Sequence[bool]) -> Mask:
+    table = np.array(hits, np.bool_)
+    mask: Mask = table[column.values] if len(table) else np.zeros(len(column.values), np.bool_)
+    return mask if column.absent is None else mask & ~column.absent

@@ -1,0 +1,340 @@
+"""Which captures of a run are target and golden, and which ranks and steps of the two belong together.
+
+A *capture* is a dump root: all rank and step folders below one folder. Words in folder names say the side:
+`golden`, `bench`, `ref`, `baseline` ... are golden; `target`, `npu`, `ascend` ... are target; of the devices
+`cpu` is golden to `gpu`, and both are golden to `npu`. A word of a role beats a device: `npu_golden` is golden,
+`target_cpu` is target. Where one of two captures is named so, the other one is its counterpart. Nothing else
+is guessed: two captures without such words, or three in one place, are left for the user to name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import InputError
+from ..findings import Problem
+from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from .discover import discover
+from .model import Artifact, Run
+from .paths import Parts, capture_root, is_process, is_rank_folder, shown
+
+DUMP = "msprobe.dump"
+
+_GOLDEN_WORDS = frozenset(
+    "golden gold bench benchmark ref reference standard std baseline base expected expect truth".split()
+)
+_TARGET_WORDS = frozenset("target actual".split())
+_DEVICE_SCORES = {"cpu": 2, "gpu": 1, "cuda": 1, "npu": -1, "ascend": -1, "davinci": -1}
+_GOLDEN_SCORE, _TARGET_SCORE = 3, -2
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """All rank-steps of one dump root. `name`: its folder, relative to the run ("." is the run itself)."""
+
+    round: str
+    name: str
+    path: Path
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CapturePair:
+    """Two captures, aligned: `golden[i]` is the counterpart of `target[i]` (same rank and step).
+
+    unmatched: rank-steps of either side without counterpart (`side` says which). The roots bound what links
+    may lead to. problems: what discovery could not look at, where `pair_of` looked.
+    """
+
+    round: str
+    target: tuple[Artifact, ...]
+    golden: tuple[Artifact, ...]
+    unmatched: tuple[Artifact, ...] = ()
+    target_name: str = ""
+    golden_name: str = ""
+    target_root: Path = Path()
+    golden_root: Path = Path()
+    problems: tuple[Problem, ...] = ()
+
+    def root_of(self, side: str) -> Path:
+        """The folder that a side's files must lie in."""
+        return self.golden_root if side == "golden" else self.target_root
+
+    def relative(self, path: Path) -> str:
+        """A file of either side as text: relative to the root that holds it."""
+        for root in (self.target_root, self.golden_root):
+            if path.is_relative_to(root):
+                return shown(path.relative_to(root).parts)
+        return shown((os.fspath(path),))
+
+
+def captures_of(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:
+    """All captures of a run, the shared ones (round "") first, in natural order."""
+    captures = _grouped(run, "", run.shared, kind)
+    for round_ in run.rounds:
+        captures += _grouped(run, round_.name, round_.artifacts, kind)
+    return tuple(captures)
+
+
+def capture_pairs(run: Run, kind: str = DUMP) -> tuple[CapturePair, ...]:
+    """The pairs that folder names make certain, in the order of the rounds; empty where there are none.
+
+    A round without a golden capture of its own uses the one beside the rounds. One folder may hold several
+    pairs (fp16/npu, fp16/cpu, bf16/npu, ...). Captures that are in no pair: `unpaired_captures`.
+    """
+    shared = _grouped(run, "", run.shared, kind)
+    pairs = [_aligned(run, target, golden) for target, golden in _couples(shared)]
+    common = _common_golden(shared)
+    for round_ in run.rounds:
+        captures = _grouped(run, round_.name, round_.artifacts, kind)
+        couples = _couples(captures)
+        if not couples and common is not None:
+            target = _only_target(captures)
+            couples = [(target, common)] if target is not None else []
+        pairs += [_aligned(run, target, golden) for target, golden in couples]
+    return tuple(pair for pair in pairs if pair.target)
+
+
+def unpaired_captures(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:
+    """Captures in no pair: a single one has no golden; of several the user has to say which is which."""
+    used = {artifact.path for pair in capture_pairs(run, kind) for artifact in (*pair.target, *pair.golden)}
+    return tuple(c for c in captures_of(run, kind) if not used.intersection(a.path for a in c.artifacts))
+
+
+def pair_of(
+    target: str | os.PathLike[str],
+    golden: str | os.PathLike[str],
+    *,
+    kind: str = DUMP,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> CapturePair:
+    """The pair of two paths that the user named: dump roots, step or rank folders, or index files.
+
+    Where each side holds one step (or one rank-step) it is paired whatever its number: the user chose it.
+    Raises InputError where a side holds no capture or several, or where nothing belongs together.
+    """
+    runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in (target, golden)]
+    sides = [_only_capture(run, kind) for run in runs]
+    roots = [run.path if run.path.is_dir() else run.path.parent for run in runs]
+    matched, unmatched = _align(sides[0].artifacts, sides[1].artifacts, is_chosen=True)
+    if not matched:
+        hint = f"target has {_numbers(sides[0].artifacts)}; golden has {_numbers(sides[1].artifacts)}"
+        raise InputError("no rank and step is in both captures", path=runs[0].path, hint=hint)
+    return CapturePair(
+        round="",
+        target=tuple(t for t, _ in matched),
+        golden=tuple(g for _, g in matched),
+        unmatched=unmatched,
+        target_name=runs[0].path.name,
+        golden_name=runs[1].path.name,
+        target_root=roots[0],
+        golden_root=roots[1],
+        problems=(*runs[0].problems, *runs[1].problems),
+    )
+
+
+def side_score(name: str) -> int:
+    """How golden a folder's name is: above 0 golden, below 0 target, 0 says nothing or both."""
+    words = _words(name)
+    golden, target = bool(words & _GOLDEN_WORDS), bool(words & _TARGET_WORDS)
+    if golden or target:
+        return 0 if golden and target else _GOLDEN_SCORE if golden else _TARGET_SCORE
+    scores = {_DEVICE_SCORES[word] for word in words if word in _DEVICE_SCORES}
+    return scores.pop() if len(scores) == 1 else 0
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
+
+
+def _grouped(run: Run, round_name: str, artifacts: Iterable[Artifact], kind: str) -> list[Capture]:
+    """The captures among artifacts; a file under another name than an index is a capture of its own."""
+    found: dict[Parts, list[Artifact]] = {}
+    for artifact in artifacts:
+        if artifact.kind == kind:
+            found.setdefault(_root_parts(run, artifact), []).append(artifact)
+    return [
+        Capture(round_name, shown(parts), run.path.joinpath(*parts), tuple(members))
+        for parts, members in found.items()
+    ]
+
+
+def _root_parts(run: Run, artifact: Artifact) -> Parts:
+    parts = artifact.path.relative_to(run.path).parts
+    if parts and parts[-1] in ("dump.json", "debug.json"):
+        parts = parts[:-1]
+    return capture_root(parts)
+
+
+def _couples(captures: Sequence[Capture]) -> list[tuple[Capture, Capture]]:
+    """(target, golden) of the captures whose names make it certain.
+
+    First those whose paths differ by the word of the side alone, then two that lie side by side; two that
+    are all there are may lie anywhere.
+    """
+    if len(captures) == 2:
+        couple = _judge(captures)
+        return [couple] if couple is not None else []
+    couples: list[tuple[Capture, Capture]] = []
+    left = list(captures)
+    for key_of in (_path_without_side, _parent):
+        places: dict[str, list[Capture]] = {}
+        for capture in left:
+            places.setdefault(key_of(capture), []).append(capture)
+        for members in places.values():
+            couple = _judge(members)
+            if couple is not None:
+                couples.append(couple)
+                left = [capture for capture in left if capture not in couple]
+    return sorted(couples, key=lambda couple: captures.index(couple[0]))
+
+
+def _judge(captures: Sequence[Capture]) -> tuple[Capture, Capture] | None:
+    if len(captures) != 2:
+        return None
+    first, second = captures
+    scores = [_score(capture, captures) for capture in captures]
+    if scores[0] == scores[1]:
+        return None
+    return (first, second) if scores[0] < scores[1] else (second, first)
+
+
+def _score(capture: Capture, among: Sequence[Capture]) -> int:
+    """The score of the innermost folder name that says a side, of those that not all captures share."""
+    shared = os.path.commonpath([os.path.join("/", c.name) for c in among])
+    own = os.path.relpath(os.path.join("/", capture.name), shared)
+    return next((score for name in reversed(own.split("/")) if (score := side_score(name))), 0)
+
+
+def _path_without_side(capture: Capture) -> str:
+    """The capture's path without the words that say a side: equal for dump_npu_fp16 and dump_gpu_fp16."""
+    parts = capture.name.split("/")
+    for i in range(len(parts) - 1, -1, -1):
+        if side_score(parts[i]):
+            said = _GOLDEN_WORDS | _TARGET_WORDS | set(_DEVICE_SCORES)
+            pieces = [piece for piece in re.split(r"[\W_]+", parts[i]) if not _words(piece) & said]
+            parts[i] = "*" + "_".join(pieces)
+            return "/".join(parts)
+    return "/".join(parts)
+
+
+def _parent(capture: Capture) -> str:
+    return capture.name.rpartition("/")[0]
+
+
+def _common_golden(shared: Sequence[Capture]) -> Capture | None:
+    """The capture beside the rounds that serves all of them: the only one that is named as golden."""
+    golden = [capture for capture in shared if _name_score(capture) > 0]
+    return golden[0] if len(golden) == 1 else None
+
+
+def _only_target(captures: Sequence[Capture]) -> Capture | None:
+    """The capture of a round without a golden one: the only one, or the only one named as target."""
+    if any(_name_score(capture) > 0 for capture in captures):
+        return None
+    if len(captures) == 1:
+        return captures[0]
+    targets = [capture for capture in captures if _name_score(capture) < 0]
+    return targets[0] if len(targets) == 1 else None
+
+
+def _name_score(capture: Capture) -> int:
+    return next((s for name in reversed(capture.name.split("/")) if (s := side_score(name))), 0)
+
+
+def _aligned(run: Run, target: Capture, golden: Capture) -> CapturePair:
+    matched, unmatched = _align(target.artifacts, golden.artifacts, is_chosen=False)
+    root = run.path if run.path.is_dir() else run.path.parent
+    return CapturePair(
+        round=target.round,
+        target=tuple(t for t, _ in matched),
+        golden=tuple(g for _, g in matched),
+        unmatched=unmatched,
+        target_name=target.name,
+        golden_name=golden.name,
+        target_root=root,
+        golden_root=root,
+    )
+
+
+def _only_capture(run: Run, kind: str) -> Capture:
+    captures = captures_of(run, kind)
+    if len(captures) == 1:
+        return captures[0]
+    if not captures:
+        hint = "name a dump root, a step or rank folder, or a dump.json"
+        raise InputError("holds no dump of msprobe", path=run.path, hint=hint)
+    names = ", ".join(capture.name for capture in captures[:8]) + (", ..." if len(captures) > 8 else "")
+    raise InputError(f"holds {len(captures)} captures", path=run.path, hint=f"name one of: {names}")
+
+
+Matched = list[tuple[Artifact, Artifact]]
+
+
+def _align(
+    target: Sequence[Artifact], golden: Sequence[Artifact], *, is_chosen: bool
+) -> tuple[Matched, tuple[Artifact, ...]]:
+    """Counterparts by step and rank. Helper processes beside ranks are left out, they are no ranks."""
+    sides = [_with_side(target, "target"), _with_side(golden, "golden")]
+    steps = [{a.step for a in side} for side in sides]
+    one_step = len(steps[0]) == 1 and len(steps[1]) == 1 and (is_chosen or None in steps[0] | steps[1])
+    matched: Matched = []
+    for step in sorted(steps[0], key=lambda s: -1 if s is None else s):
+        here = [[a for a in side if one_step or a.step == step] for side in sides]
+        matched += _align_ranks(here[0], here[1], is_chosen=is_chosen)
+    used = {artifact.path for couple in matched for artifact in couple}
+    return matched, tuple(a for side in sides for a in side if a.path not in used)
+
+
+def _align_ranks(target: Sequence[Artifact], golden: Sequence[Artifact], *, is_chosen: bool) -> Matched:
+    """Equal ranks; the only process of each side if at least one of the two has no rank number."""
+    if len(target) == 1 and len(golden) == 1:
+        ranks = {_rank(target[0]), _rank(golden[0])}
+        return [(target[0], golden[0])] if is_chosen or len(ranks) == 1 or None in ranks else []
+    by_rank: list[dict[int | None, list[Artifact]]] = [{}, {}]
+    for ranks_of, side in zip(by_rank, (target, golden), strict=True):
+        for artifact in side:
+            ranks_of.setdefault(_rank(artifact), []).append(artifact)
+    return [
+        (members[0], by_rank[1][rank][0])
+        for rank, members in by_rank[0].items()
+        if rank is not None and len(members) == 1 and len(by_rank[1].get(rank, ())) == 1
+    ]
+
+
+def _with_side(artifacts: Sequence[Artifact], side: str) -> list[Artifact]:
+    """The artifacts with their side; without the proc folders that lie beside rank folders of one step."""
+    names = [_folder_name(artifact) for artifact in artifacts]
+    steps_with_ranks = {
+        a.step
+        for a, name in zip(artifacts, names, strict=True)
+        if is_rank_folder(name) and not is_process(name)
+    }
+    kept = [
+        a
+        for a, name in zip(artifacts, names, strict=True)
+        if not (is_process(name) and a.step in steps_with_ranks)
+    ]
+    return [replace(artifact, side=side) for artifact in kept]
+
+
+def _folder_name(artifact: Artifact) -> str:
+    folder = artifact.path if artifact.path.suffix != ".json" else artifact.path.parent
+    return folder.name
+
+
+def _rank(artifact: Artifact) -> int | None:
+    """The rank number; None for a process folder and for `rank`, the only process of a job without ranks."""
+    name = _folder_name(artifact)
+    return None if name == "rank" or is_process(name) else artifact.rank
+
+
+def _numbers(artifacts: Sequence[Artifact]) -> str:
+    found = sorted({f"step {a.step} rank {a.rank}" for a in artifacts})
+    return ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")

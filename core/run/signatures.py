@@ -1,0 +1,238 @@
+"""What the first bytes of each kind look like: csv columns, JSON keys, tables of a database, lines of a text.
+
+Tables only, tried from top to bottom: the first row that fits names the kind.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in names.split("|"))
+
+
+# All of these columns (lower case) are in the header; an empty one stands for a comma too many.
+CSV_COLUMNS: tuple[tuple[str, frozenset[str]], ...] = tuple(
+    (kind, _set(names))
+    for kind, names in (
+        ("atb.compare_result", "target data name|golden data name"),
+        ("msprobe.compare_result", "npu name|bench name"),
+        ("msprobe.acc_check", "api name|bench dtype|device dtype"),
+        ("msprobe.api_precision_compare", "api name|小值域错误比值"),
+        ("msprobe.api_precision_compare", "api name|比对算法"),
+        ("msprobe.acc_check", "api name|forward test success|backward test success"),
+        ("msprobe.free_benchmark", "pert_mode|stage|api_name|max_rel"),
+        ("msprobe.grad_probe", "param_name|max|min|norm"),
+        ("msprobe.grad_probe", "param_name|md5"),
+        ("msprobe.monitor_v2", "vpp_stage|step|module_name|scope"),
+        ("msprobe.monitor_v1", "vpp_stage|name|step"),
+        ("msprobe.config_check", "超参名称|npu生效值"),
+        ("msprobe.random", "api_name|stack"),
+        ("cann.stats", "input/output|index|data size|data type|format|shape"),
+        ("mindspore.statistic", "op type|op name|task id|io|slot|data type|shape"),
+        ("atb.dump", "device and pid|execution count|op name|tensor path"),
+        ("cann.compare_single", "npudump|groundtruth|absoluteerror|relativeerror"),
+        ("cann.compare_mapping", "npudumppath|groundtruthpath|tensorindex"),
+        ("cann.compare_result", "index|npudump|groundtruth|tensorindex"),
+        ("cann.compare_result", "index|npudump|groundtruthpath"),
+        ("cann.compare_result", "index|leftop|rightop|tensorindex"),
+        ("msit.statistic", "nodename|nodetype|inputoutput|index"),
+        ("msit.statistic", "opname|indtype|inshape|outdtype|outshape"),
+        ("msit.compare_result", "token_id|golden_data_path|my_data_path"),
+        ("msit.compare_result", "token_id|cmp_fail_reason"),
+        ("opprof.result", "op name|op type|task duration(us)|current freq"),
+        ("prof.op_summary", "op name|task duration(us)"),
+        ("prof.kernel_details", "name|accelerator core|duration(us)"),
+        ("prof.op_statistic", "op type|core type|count|total time(us)"),
+        ("prof.communication_statistic", "op type|count|total time(us)|ratio(%)"),
+        ("prof.api_statistic", "level|api name|time(us)"),
+        ("prof.task_time", "kernel_name|kernel_type|task_time(us)"),
+        ("prof.task_time", "time(us)|waiting(us)|running(us)|task id"),
+        ("prof.step_trace", "iteration id|iteration end(us)"),
+        ("prof.cluster", "step|type|index|computing|free"),
+        ("prof.step_trace_time", "step|computing|communication(not overlapped)|free"),
+        ("prof.operator_details", "name|host self duration(us)|device self duration(us)"),
+        ("prof.memory", "component|timestamp(us)|device"),
+        ("prof.memory", "component|timestamp(us)|device type"),
+        ("prof.memory", "name|size(kb)|allocation time(us)"),
+        ("prof.memory", "event|ddr(kb)|hbm(kb)"),
+        ("prof.memory", "op name|node index start|size(kb)"),
+        ("prof.l2_cache", "stream id|task id|hit rate|victim rate"),
+        ("prof.counters", "stream id|task id|tlb miss rate"),
+        ("prof.counters", "stream id|task id|page fault num"),
+        ("prof.counters", "metric|read(mb/s)|write(mb/s)"),
+        ("prof.counters", "mode|task|hit rate(%)"),
+        ("prof.counters", "mode|max|min|average"),
+        ("prof.counters", "timestamp(us)|bandwidth(mb/s)|funcid"),
+        ("prof.counters", "dvpp id|engine type"),
+        ("prof.counters", "core id|total_cycles"),
+        ("prof.counters", "cpu type|user(%)|sys(%)"),
+        ("prof.counters", "pid|name|cpu(%)"),
+        ("prof.counters", "memory total|memory free|buffers"),
+        ("prof.counters", "pid|name|size(pages)"),
+        ("prof.counters", "total cpu numbers|occupied cpu numbers"),
+        ("prof.counters", "process id|thread id|name|time(%)"),
+        ("prof.counters", "function|module|cycles"),
+        ("prof.fusion_op", "fusion op|original ops"),
+        ("prof.aicpu", "node|compute_time(us)|memcpy_time(us)"),
+        ("prof.aicpu", "node name|queue size"),
+        ("prof.aicpu", "action|source|cached buffer size"),
+        ("prof.user_marks", "pid|tid|event_type|message_type"),
+        ("prof.minddata", "op_id|op_type|output_queue_size"),
+        ("prof.minddata", "operation|stage|occurrences"),
+        ("prof.cluster", "rank id|pytorch idle time(us)|cann idle time(us)"),
+        ("prof.cluster", "communication op|slow rank id|fast rank id"),
+        ("prof.cluster", "rank|step|step time(us)|computation(us)"),
+        ("prof.cluster", "rankid|slowaffectcount"),
+        ("opprof.result", "block_id|sub_block_id"),
+        ("opprof.result", "aic_time(us)|aic_total_cycles|"),
+        ("opprof.result", "aic_l2_cache_hit_rate(%)"),
+        ("opprof.result", "code|call_count|cycles|running_time(us)"),
+        ("opprof.result", "instr|addr|pipe|call_count"),
+        ("memscope.dump", "id|event|event type|ptr|attr"),
+        ("memscope.compare", "|base|compare"),
+        ("memscope.trace", "funcinfo|starttime(ns)|endtime(ns)"),
+        ("memscope.watch", "tensor info|check data sum"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRule:
+    """All `top` keys are in the outermost object(s), all `inner` keys below; `first` begins the first key."""
+
+    kind: str
+    shape: Literal["object", "array"]
+    top: frozenset[str] = frozenset()
+    inner: frozenset[str] = frozenset()
+    first: str = ""
+
+
+def _json(kind: str, top: str = "", inner: str = "", first: str = "", array: bool = False) -> JsonRule:
+    return JsonRule(
+        kind,
+        "array" if array else "object",
+        _set(top) if top else frozenset(),
+        _set(inner) if inner else frozenset(),
+        first,
+    )
+
+
+JSON_KEYS: tuple[JsonRule, ...] = (
+    _json("msprobe.dump", "task|level|data"),
+    _json("msprobe.dump", "task|level|dump_data_dir"),
+    _json("msprobe.config", "task|dump_path"),
+    _json("cann.acl_config", "dump", "dump_path"),
+    _json("cann.acl_config", "dump", "dump_list"),
+    _json("cann.acl_config", "dump", "dump_scene"),
+    _json("msprobe.diff_analyze", "", "op_name|data_info|NPU max", "rank_"),
+    _json("msprobe.overflow_check", "", "op_name|data_info", "rank_"),
+    _json("msprobe.compare_result", "", "is_same|op_items"),
+    _json("msprobe.monitor_anomaly", "", "tag_name|rank|step|message"),
+    _json("msprobe.ckpt_compare", "", "l2|cos|numel|shape"),
+    _json("msprobe.graph", "NPU", "node_type|upnode"),
+    _json("cann.opdebug", "DHA Atomic Add"),
+    _json("cann.opdebug", "magic|acc_list"),
+    _json("cann.fusion_rule", "name|graph", "op|type"),
+    _json("atb.topology", "opName|opType|param"),
+    _json("atb.topology", "modelName|inTensors"),
+    _json("prof.cluster", "", "Communication Time Info", "("),
+    _json("prof.cluster", "p2p", "Communication Time Info"),
+    _json("prof.cluster", "", "Transport Type", "("),
+    _json("prof.cluster", "p2p", "Transport Type"),
+    _json("prof.cluster", "collective|p2p"),
+    _json("prof.communication", "", "Communication Time Info"),
+    _json("prof.communication_matrix", "", "Transport Type|Transit Size(MB)"),
+    _json("prof.profiler_info", "config", "common_config"),
+    _json("prof.profiler_info", "ENV_VARIABLES"),
+    _json("prof.profiler_info", "distributed_args"),
+    _json("prof.session_info", "ai_core_metrics"),
+    _json("prof.session_info", "ai_core_profiling_mode"),
+    _json("prof.session_info", "jobInfo|devices|DeviceInfo"),
+    _json("prof.session_info", "collectionTimeBegin|clockMonotonicRaw"),
+    _json("prof.session_info", "collectionTimeEnd|clockMonotonicRaw"),
+    _json("prof.advisor", "status|message", "problems"),
+    _json("prof.minddata", "op_ids|op_names"),
+    _json("opprof.result", "profilingType|schemaVersion|traceEvents"),
+    _json("prof.trace_view", "traceEvents", "ph|pid"),
+    _json("prof.trace_view", "ph|pid|name", array=True),
+)
+
+# One line of msMonitor: its kind says which keys follow.
+MONITOR_LINE = re.compile(
+    rb'\A\s*\{[^\n]*"kind"\s*:\s*"(?:Kernel|Communication|\w*API|Marker|rank_device_map|parallel_group_info)"'
+)
+
+# Any of these table names stands in the first pages of the database.
+SQLITE_TABLES: tuple[tuple[str, tuple[bytes, ...]], ...] = (
+    ("msprobe.graph", (b"tb_nodes", b"tb_config")),
+    ("msprobe.trend", (b"trend_data", b"monitoring_targets")),
+    ("prof.cluster_db", (b"ClusterBaseInfo", b"ClusterStepTraceTime", b"ClusterCommunication")),
+    ("prof.analysis_db", (b"CommAnalyzerTime", b"CommAnalyzerMatrix", b"CommAnalyzerBandwidth")),
+    ("prof.torch_db", (b"PYTORCH_API", b"PYTORCH_CALLCHAINS")),
+    ("prof.msprof_db", (b"COMPUTE_TASK_INFO", b"SESSION_TIME_INFO", b"RANK_DEVICE_MAP")),
+    ("memscope.dump", (b"memscope_dump", b"leaks_dump")),
+)
+
+# All of these texts are in the sheet names, the first cells or the members' folders.
+WORKBOOK_TEXTS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("atb.compare_result", _set("target data name|golden data name")),
+    ("msprobe.compare_result", _set("npu name|bench name")),
+    ("msprobe.merge_result", _set("npu name|rank0")),
+    ("msprobe.config_check", _set("sheet:summary|filename|pass_check")),
+    ("msprobe.config_check", _set("member:hyperparameters|member:env")),
+    ("msprobe.config_check", _set("member:hyperparameters|member:pip")),
+    ("msit.compare_result", _set("token_id|golden_data_path")),
+    ("prof.compare", _set("sheet:overallmetrics")),
+    ("prof.compare", _set("sheet:kernelcompare")),
+    ("prof.advisor", _set("sheet:problems")),
+)
+
+# A telltale anywhere in the first or last bytes, colour codes removed.
+TEXT_LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
+    (kind, re.compile(pattern, re.MULTILINE))
+    for kind, pattern in (
+        ("memscope.leaks", rb"={6} ERROR: Detected memory leaks on device -?\d+ ={6}"),
+        ("memscope.leaks", rb"={6} SUMMARY: [\d.]+ Mb\(s\) leaked in"),
+        ("sanitizer.mssanitizer_debug", rb"\A\[I\] Init log at \["),
+        ("msdebug.transcript", rb"^\(msdebug\)"),
+        ("sanitizer.mssanitizer", rb"\[mssanitizer\] "),
+        ("sanitizer.mssanitizer", rb"(?<!=)={6} (?:ERROR|WARNING|INFO|SUMMARY): \S"),
+        ("sanitizer.mssanitizer", rb"={9} ERROR: Potential (?:RAW|WAR|WAW) hazard detected"),
+        ("sanitizer.host", rb"==\d+== ?(?:ERROR|WARNING): ?\w*Sanitizer\b"),
+        ("sanitizer.host", rb"WARNING: ThreadSanitizer: |SUMMARY: \w+Sanitizer: "),
+        ("sanitizer.host", rb":\d+:\d+: runtime error: |==\d+==ASan runtime does not come first"),
+        ("sanitizer.host", rb"AddressSanitizer: CHECK failed|^Suppressions used:$"),
+        ("runtime.plog", rb"\[(?:ERROR|WARNING|INFO|DEBUG|EVENT)\] \w+\(-?\d+,[^)\n]*\):\d{4}-\d\d-\d\d-"),
+        ("cann.overflow_summary", rb"\A={40,}\[\d+\]={40,}"),
+        ("msit.overflow", rb"Overflow detected! Operator name: "),
+        ("cann.compare_advisor", rb"\ADetection Type: .*\nOperator Index: "),
+        ("msprobe.compare_advisor", rb"\ALine: .*\nSuspect Nodes: "),
+        ("cann.file_compare", rb"\A(?:CosineSimilarity|MaxAbsoluteError): .*\n\w+: "),
+        ("cann.compare_single", rb"\ATotalCount: ?\d[\s\S]*^NPUDump: ?"),
+        ("opprof.result", rb"\AOp Name=.*\nDevice Id="),
+        ("device.npu_smi", rb"^\| npu-smi \S+ +Version: |\Anpu-smi version: |npu-smi: command not found"),
+        ("device.npu_smi", rb"^dcmi mod(?:ule|el) initiali[sz]e|^There is no NPU card on this server"),
+        (
+            "device.npu_smi",
+            rb"\A(?:Failed to query \"[\w-]+\" info|Must input parameter of (?:chip|card) id)",
+        ),
+        ("device.npu_smi", rb"\AThis device does not support querying [\w-]+\.|\AError parameter of -"),
+        ("device.npu_smi", rb"^NpuID\(Idx\) +ChipId\(Idx\)|^\s*NPU ID {2,}(?:Slot ID +)?Chip ID "),
+        ("device.npu_smi", rb"^\s*NPU ID +: \d+\s*$|\A\t[A-Z][^:\n]{29,40} ?:"),
+        ("device.npu_smi", rb"\A\s+(?:NPU|Phy-ID)0 .*\n(?:NPU|Phy-ID)0 +X "),
+        ("runtime.console", rb"\bE[A-Z0-9]\d{4}: |\(E[A-Z0-9]\d{4}\): |error code = 0x[0-9a-f]+, dump info:"),
+        ("runtime.console", rb"NPU out of memory\. Tried to allocate"),
+        ("compiler.log", rb"\b\w+ overflow, requires \d+ bits while \d+ bits available"),
+        ("device.environment", rb"^(?:export |declare -x )?ASCEND_(?:HOME|TOOLKIT_HOME|OPP|HOME_PATH)\w*="),
+    )
+)
+
+VERSION_LINE = re.compile(
+    rb"^(?:innerversion=|Innerversion=|version_dir=|ascendhal_version=|firmware_version=|Driver_Install_Type=|"
+    rb"package_name=\"?Ascend|\w+_running_version=\[|required_package_\w+=)",
+    re.MULTILINE,
+)

@@ -1,0 +1,127 @@
+"""What every test gets: its own state folders, a plain environment, and the real files if there are any."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPO = Path(__file__).resolve().parents[1]
+NOT_FOUND = "NPULSE_SHARED not found"
+REAL_FOLDERS = ("tests/real/", "tests/cases/")
+
+# Whatever the caller's shell says about colours, language, multiplexer or size must not change a result.
+_SHELL_WORDS = (
+    *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES"),
+    *("TMUX", "TMUX_PANE", "STY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "EDITOR", "VISUAL"),
+    *("LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE"),
+)
+_KEPT = {"NPULSE_SHARED", "NPULSE_REQUIRE_SHARED", "NPULSE_EXAMPLES"}
+_FIXED = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
+_STATE_WORDS = {"NPULSE_STATE_DIR": "state", "NPULSE_CONFIG_DIR": "config", "NPULSE_CACHE_DIR": "cache"}
+
+
+def pytest_configure() -> None:
+    settings.register_profile(
+        "npulse",
+        deadline=None,
+        derandomize="CI" in os.environ,
+        max_examples=int(os.environ.get("NPULSE_EXAMPLES", "50")),
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("npulse")
+    for name in [n for n in os.environ if n in _SHELL_WORDS or (n.startswith("NPULSE_") and n not in _KEPT)]:
+        del os.environ[name]
+    os.environ.update(_FIXED)
+    # A plugin may have imported Textual already; it reads this word only at import.
+    constants = sys.modules.get("textual.constants")
+    if constants is not None:
+        constants.TEXTUAL_ANIMATIONS = "none"  # type: ignore[attr-defined]
+    named = os.environ.get("NPULSE_SHARED")
+    if named and not _is_shared(Path(named)):
+        raise pytest.UsageError(f"NPULSE_SHARED={named}: no folder with samples/ and cases/ in it")
+
+
+# ---- real files ----
+
+
+def _is_shared(path: Path) -> bool:
+    return (path / "samples").is_dir() and (path / "cases").is_dir()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with samples/ and cases/; a test that asks for it is skipped where there is none."""
+    path = Path(os.environ.get("NPULSE_SHARED") or REPO.parent / "shared").resolve()
+    if not _is_shared(path):
+        pytest.skip(NOT_FOUND)
+    return path
+
+
+_skipped: dict[str, str] = {}  # test on real files -> why it did not run
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _note_skip(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _note_skip(report)
+
+
+def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if report.nodeid.startswith(REAL_FOLDERS) or reason == NOT_FOUND:
+        _skipped[report.nodeid] = reason
+
+
+def _is_short_of_real_files() -> bool:
+    return bool(_skipped) and os.environ.get("NPULSE_REQUIRE_SHARED") == "1"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.exitstatus == pytest.ExitCode.OK and _is_short_of_real_files():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not _skipped:
+        return
+    reasons = "; ".join(sorted(set(_skipped.values())))
+    terminalreporter.write_line(f"npulse: {len(_skipped)} tests on real files skipped ({reasons})")
+    if _is_short_of_real_files():
+        for nodeid in sorted(_skipped):
+            terminalreporter.write_line(f"npulse: NPULSE_REQUIRE_SHARED=1, yet skipped: {nodeid}", red=True)
+
+
+# ---- own folders ----
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where this session's state goes, for fixtures that live longer than one test too."""
+    root = tmp_path_factory.mktemp("npulse")
+    with pytest.MonkeyPatch.context() as patch:
+        for word, folder in _STATE_WORDS.items():
+            patch.setenv(word, str(root / "session" / folder))
+        yield root
+
+
+_numbers = count()
+
+
+@pytest.fixture(autouse=True)
+def _own_state(_state_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """State, config and cache folders of this test alone: named, not made, and outside its tmp_path."""
+    root = _state_root / str(next(_numbers))
+    for word, folder in _STATE_WORDS.items():
+        monkeypatch.setenv(word, str(root / folder))

@@ -1,0 +1,188 @@
+"""Parallel work: order, bounded hand-out, cancel, errors, killed workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from npulse.core.errors import Cancelled, EnvironmentLacks, UsageError
+from npulse.core.scale import (
+    BLAS_THREAD_VARIABLES,
+    InlineExecutor,
+    WorkerDied,
+    limit_blas_threads,
+    open_executor,
+    ordered_results,
+)
+
+
+def square(x: int) -> int:
+    return x * x
+
+
+def slow_when_even(x: int) -> int:
+    """Even jobs end after the odd ones that were handed in with them."""
+    if x % 2 == 0:
+        deadline = time.perf_counter() + 0.02
+        while time.perf_counter() < deadline:
+            pass
+    return x
+
+
+def refuse_three(x: int) -> int:
+    if x == 3:
+        raise ValueError("three")
+    return x
+
+
+def die_at_two(x: int) -> int:
+    if x == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def work_for_ever(marker: str) -> None:
+    Path(marker).touch()
+    while True:
+        pass
+
+
+def worker_facts(_: int) -> tuple[int, str | None, tuple[str, ...]]:
+    heavy = tuple(name for name in ("textual", "rich", "pandas", "npulse.tui") if name in sys.modules)
+    return os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS"), heavy
+
+
+class CountingExecutor(Executor):
+    """Runs jobs when the result is asked for, and remembers how many were waiting at most."""
+
+    def __init__(self) -> None:
+        self.submitted = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.submitted += 1
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_results_come_in_order_from_processes() -> None:
+    with open_executor(2) as executor:
+        assert list(ordered_results(executor, slow_when_even, range(20), chunk=1)) == list(range(20))
+
+
+def test_workers_are_other_processes_with_one_blas_thread_and_no_interface() -> None:
+    before = {name: os.environ.get(name) for name in BLAS_THREAD_VARIABLES}
+    with open_executor(2) as executor:
+        facts = list(ordered_results(executor, worker_facts, range(4), chunk=1))
+    for pid, threads, heavy in facts:
+        assert pid != os.getpid()
+        assert threads == (before["OPENBLAS_NUM_THREADS"] or "1")
+        assert heavy == ()
+    assert {name: os.environ.get(name) for name in BLAS_THREAD_VARIABLES} == before
+
+
+def test_one_job_stays_in_this_process() -> None:
+    with open_executor(1) as executor:
+        assert isinstance(executor, InlineExecutor)
+        assert next(ordered_results(executor, worker_facts, [0]))[0] == os.getpid()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_error_of_a_job_is_raised_in_its_place(jobs: int) -> None:
+    seen = []
+    with open_executor(jobs) as executor, pytest.raises(ValueError, match="three"):
+        for result in ordered_results(executor, refuse_three, range(6), chunk=1):
+            seen.append(result)
+    assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("chunk", [None, 1, 4, 100])
+def test_done_counts_every_job(chunk: int | None) -> None:
+    done: list[int] = []
+    results = ordered_results(InlineExecutor(), square, range(10), chunk=chunk, on_done=done.append)
+    assert list(results) == [x * x for x in range(10)]
+    assert done == list(range(1, 11))
+
+
+def test_few_chunks_are_handed_out_ahead() -> None:
+    executor = CountingExecutor()
+    results = ordered_results(executor, square, range(1000), chunk=10)
+    assert next(results) == 0
+    assert executor.submitted <= 3
+
+
+def test_no_jobs_no_results() -> None:
+    assert list(ordered_results(InlineExecutor(), square, [])) == []
+
+
+def test_cancel_between_jobs() -> None:
+    seen: list[int] = []
+    with pytest.raises(Cancelled):
+        for result in ordered_results(InlineExecutor(), square, range(10), is_cancelled=lambda: len(seen) == 4):
+            seen.append(result)
+    assert seen == [0, 1, 4, 9]
+
+
+def test_cancel_ends_workers_that_would_go_on_for_ever(tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    with pytest.raises(Cancelled), open_executor(2) as executor:
+        list(ordered_results(executor, work_for_ever, [str(marker)], is_cancelled=marker.exists))
+    assert marker.exists()
+
+
+def test_killed_worker_is_a_clear_error() -> None:
+    with pytest.raises(WorkerDied, match="killed"), open_executor(2) as executor:
+        list(ordered_results(executor, die_at_two, range(8), chunk=1))
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, sys\n"
+        "from npulse.core.scale import open_executor, ordered_results\n"
+        "if __name__ == '__main__':\n"
+        "    with open_executor(2) as executor:\n"
+        "        print(executor.submit(os.getpid).result(), flush=True)\n"
+        "        sys.stdin.read()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    parent = subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+    assert parent.stdout is not None and parent.stdin is not None
+    worker = int(parent.stdout.readline())
+    fd = os.pidfd_open(worker)
+    parent.kill()
+    parent.wait()
+    import select
+
+    assert select.select([fd], [], [], 20)[0], "the worker outlived its parent"
+    os.close(fd)
+    parent.stdin.close()
+    parent.stdout.close()
+
+
+def test_wrong_number_of_jobs() -> None:
+    with pytest.raises(UsageError), open_executor(0):
+        pass
+
+
+def test_cluster_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EnvironmentLacks, match="Dask"), open_executor(2, "tcp://127.0.0.1:1"):
+        pass
+
+
+def test_limit_keeps_what_the_user_has_set() -> None:
+    environment = {"OMP_NUM_THREADS": "7"}
+    limit_blas_threads(environment)
+    assert environment["OMP_NUM_THREADS"] == "7"
+    assert environment["OPENBLAS_NUM_THREADS"] == "1"

@@ -1,0 +1,194 @@
+"""Imports point downwards only, and the core stays free of the UI and of what is slow to load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import npulse
+
+REPO = Path(__file__).resolve().parents[1]
+ROOT = str(Path(npulse.__file__).parents[1])
+
+# Rooms by level (docs/architecture.md): a room may import lower ones and itself, nothing beside or above it.
+LEVELS: tuple[tuple[str, ...], ...] = (
+    (
+        *("core.errors", "core.findings", "core.rules", "core.text", "core.table", "core.query"),
+        *("core.progress", "core.cache", "core.scale", "core.plugins"),
+    ),
+    ("core.formats",),
+    ("core.run",),
+    ("core.precision", "core.overflow", "core.memory", "core.performance", "core.device"),
+    ("core.checkup", "core.capture", "core.watch", "core.report"),
+    ("core.areas",),
+    ("core.api",),
+    ("keymaps", "sample_runs"),
+    ("tui",),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+GROUND = set(LEVELS[0])  # small modules that may use each other
+UI = {"textual", "rich", "typer"}
+TUI_ORDER = ("tui.widgets", "tui.panes", "tui.app", "tui.cli")  # a control knows no pane, a pane no app
+
+
+def python_files(top: str) -> list[Path]:
+    return sorted(path for path in (REPO / top).rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def module_name(path: Path) -> str:
+    """`core/run/__init__.py` -> "core.run": the name without the leading "npulse."."""
+    parts = path.relative_to(REPO).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for top in ("core", "tui") for path in python_files(top)}
+CORE_MODULES = sorted(name for name in MODULES if name.split(".")[0] == "core")
+
+
+def room_of(name: str) -> str:
+    parts = name.split(".")
+    return ".".join(parts[:2]) if parts[0] == "core" else parts[0]
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def nodes_of(tree: ast.AST, with_types: bool) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if with_types or not is_for_types(node):
+            yield from nodes_of(node, with_types)
+
+
+def imported(name: str, path: Path, with_types: bool = True) -> Iterator[tuple[int, str]]:
+    """(line, target) of every import in a module, at any depth; targets of ours without "npulse."."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in nodes_of(ast.parse(path.read_text(encoding="utf-8"), str(path)), with_types):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name.removeprefix("npulse.")
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+            base = "" if base == "npulse" else base.removeprefix("npulse.")
+            for alias in node.names:
+                # `from .verdict import judge` names the module; `from . import verdict` names it as well.
+                inner = f"{base}.{alias.name}".lstrip(".")
+                yield node.lineno, inner if inner in MODULES or not base else base
+
+
+def upward_imports(modules: dict[str, Path]) -> list[str]:
+    found = []
+    for name, path in modules.items():
+        room = room_of(name)
+        for line, target in imported(name, path):
+            other = room_of(target)
+            if other not in LEVEL or room == other or room not in LEVEL:
+                continue
+            if LEVEL[other] < LEVEL[room] or {room, other} <= GROUND:
+                continue
+            found.append(f"{path}:{line}: {room} must not import {target}")
+    return found
+
+
+def test_every_room_has_a_level() -> None:
+    rooms = {room_of(name) for name in MODULES} - {"core"}
+    assert rooms - set(LEVEL) == set(), "give a new room its place in LEVELS and in docs/architecture.md"
+
+
+def test_imports_point_downwards() -> None:
+    assert upward_imports(MODULES) == []
+
+
+def test_core_imports_no_ui() -> None:
+    found = [
+        f"{MODULES[name]}:{line}: {target}"
+        for name in CORE_MODULES
+        for line, target in imported(name, MODULES[name])
+        if target.split(".")[0] in UI | {"tui"}
+    ]
+    assert found == []
+
+
+def test_controls_know_no_panes_and_panes_no_app() -> None:
+    """At run time: a pane may name the app's type."""
+
+    def place(name: str) -> int | None:
+        return next((i for i, part in enumerate(TUI_ORDER) if f"{name}.".startswith(f"{part}.")), None)
+
+    found = []
+    for name, path in MODULES.items():
+        here = place(name)
+        for line, target in imported(name, path, with_types=False):
+            there = place(target)
+            if here is not None and there is not None and there > here:
+                found.append(f"{path}:{line}: {name} must not import {target}")
+    assert found == []
+
+
+def test_nothing_imports_click() -> None:
+    """From some version on the command line library has no click at all."""
+    found = [
+        f"{path}:{line}"
+        for name, path in MODULES.items()
+        for line, target in imported(name, path)
+        if target.split(".")[0] == "click"
+    ]
+    assert found == []
+
+
+def test_the_rule_sees_every_form_of_an_upward_import(tmp_path: Path) -> None:
+    forms = [
+        "import npulse.core.run.model",
+        "from npulse.core import run",
+        "from npulse.core.run import model",
+        "from ...run.model import Run",
+        "from ... import run",
+        "def late():\n    from npulse.core.run.model import Run",
+    ]
+    for number, text in enumerate(forms):
+        path = tmp_path / f"reader{number}.py"
+        path.write_text(text, encoding="utf-8")
+        found = upward_imports({f"core.formats.msprobe.reader{number}": path})
+        assert len(found) == 1 and "core.formats must not import core.run" in found[0], text
+
+
+def run_clean(code: str) -> str:
+    """What an interpreter without this one's paths prints for `code`; fails with its traceback."""
+    code = f"import sys; sys.path.insert(0, {ROOT!r}); {code}"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("name", CORE_MODULES)
+def test_core_module_loads_alone_and_without_slow_libraries(name: str) -> None:
+    """Catches what a module's own imports bring along, which its text does not show."""
+    slow = {*UI, "pandas", "pyarrow", "polars", "distributed", "dask"}
+    loaded = run_clean(f"import npulse.{name}; print('loaded', *sys.modules)").split()
+    assert loaded[0] == "loaded", "prints at import"
+    assert slow & set(loaded) == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["precision", "--help"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        f"sys.argv = ['npulse', *{arguments!r}]\n"
+        "from npulse.tui.cli import main\n"
+        "try:\n    status = main()\nexcept SystemExit as end:\n    status = end.code\n"
+        "print(file=sys.stderr)\nprint('status', status or 0, *sys.modules, file=sys.stderr)"
+    )
+    code = f"import sys; sys.path.insert(0, {ROOT!r})\n{code}"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+    *talk, last_line = done.stderr.splitlines()
+    last = last_line.split()
+    assert last[:2] == ["status", "0"], "\n".join(talk)
+    assert "npulse" in done.stdout
+    assert {"textual", "rich", "numpy", "pandas"} & set(last) == set()

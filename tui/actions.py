@@ -1,0 +1,262 @@
+"""Every action of the workbench: one table for bindings, palette, footer, help, docs and the command log.
+
+An action has a stable id, its default keys, a Textual action string, texts in English and Chinese and a
+scope. A scope says where the keys live; `CHAINS` lists the scopes that can be alive together, innermost
+first, and within one chain no key may mean two things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.binding import Binding
+
+    from npulse.core.text import Lang
+
+UNBOUND = "unbound"
+"""Stands for a key that no terminal sends: an action without keys stays bindable by a key map."""
+
+FORBIDDEN_KEYS: Mapping[str, str] = {
+    "ctrl+a": "why.screen-prefix",
+    "ctrl+b": "why.tmux-prefix",
+    "ctrl+q": "why.flow-control",
+    "ctrl+s": "why.flow-control",
+    "ctrl+z": "why.suspends",
+    "ctrl+enter": "why.not-sent",
+    **{f"shift+f{n}": "why.not-sent" for n in range(1, 25)},
+}
+"""Keys that must not be bound, each with the id of the text that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a key, the palette or a replayed log can do.
+
+    do: Textual action string, unique in the registry. short: (en, zh) word for the footer, or None to
+    keep it out of there. palette: offered by the command palette.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    do: str
+    help_en: str
+    help_zh: str
+    scope: str
+    short: tuple[str, str] | None = None
+    palette: bool = True
+
+    @property
+    def show_in_footer(self) -> bool:
+        return self.short is not None
+
+    def help(self, lang: Lang) -> str:
+        """What it does, one line."""
+        return self.help_zh if lang == "zh" else self.help_en
+
+    def label(self, lang: Lang) -> str:
+        """The footer's word for it; "" if it does not stand there."""
+        if self.short is None:
+            return ""
+        return self.short[1 if lang == "zh" else 0]
+
+
+PANES: tuple[tuple[str, str, str], ...] = (
+    ("checkup", "Check-up", "体检"),
+    ("precision", "Precision", "精度"),
+    ("overflow", "Overflow", "溢出"),
+    ("memory", "Memory", "内存"),
+    ("performance", "Performance", "性能"),
+    ("device", "Device", "设备"),
+    ("rounds", "Rounds", "轮次"),
+)
+"""Pane ids in tab order with their names in English and Chinese."""
+
+SCOPES: tuple[tuple[str, str, str], ...] = (
+    ("app", "Everywhere", "任何地方"),
+    ("pane", "In every pane", "所有面板"),
+    ("table", "In tables", "表格"),
+    ("move", "In tables and lists", "表格与列表"),
+    ("entry", "Typing a line", "输入一行"),
+    ("pick", "Choosing from a list while typing", "边输入边选择"),
+    ("ask", "Answering a question", "回答询问"),
+)
+"""Shared scopes with their headings; every pane may add a scope of its own name."""
+
+CHAINS: tuple[tuple[str, ...], ...] = (
+    *(("move", "table", pane, "pane", "app") for pane, _, _ in PANES),
+    ("move", "app"),
+    ("entry", "pane", "app"),
+    ("entry", "pick", "app"),
+    ("ask",),
+)
+"""Scopes that can be alive together, innermost first."""
+
+# fmt: off
+ACTIONS: tuple[Action, ...] = (
+    *(
+        Action(
+            f"pane.{pane}",
+            (str(number),),
+            f"show_pane('{pane}')",
+            f"Go to {en}",
+            f"转到{zh}",
+            "app",
+        )
+        for number, (pane, en, zh) in enumerate(PANES, 1)
+    ),
+    Action("app.help", ("?",), "show_help",
+           "List all keys", "列出所有按键", "app", ("help", "帮助")),
+    Action("app.palette", (":",), "show_palette",
+           "Find and run a command", "查找并执行命令", "app", ("cmd", "命令"), False),
+    Action("app.problems", ("!",), "show_problems",
+           "List what could not be read", "列出无法读取的内容", "app", ("problems", "问题")),
+    Action("app.marks", ("'",), "show_marks",
+           "List marked subjects and notes", "列出标记与备注", "app"),
+    Action("app.runs", (), "show_runs",
+           "Open another run", "打开其他运行目录", "app"),
+    Action("app.rescan", ("r",), "rescan",
+           "Scan the run folder again", "重新扫描运行目录", "app"),
+    Action("app.previous-round", ("[",), "show_round(-1)",
+           "Show the previous round", "显示上一轮", "app"),
+    Action("app.next-round", ("]",), "show_round(1)",
+           "Show the next round", "显示下一轮", "app"),
+    Action("app.language", ("L",), "switch_language",
+           "Switch between English and Chinese", "切换中英文", "app"),
+    Action("app.theme", ("T",), "switch_theme",
+           "Next colour theme", "下一个配色主题", "app"),
+    Action("app.mouse", ("M",), "switch_mouse",
+           "Mouse on or off", "开关鼠标", "app"),
+    Action("app.cancel", ("ctrl+c",), "cancel_or_copy",
+           "Cancel the running job, or copy", "取消正在进行的任务，否则复制", "app"),
+    Action("app.back", ("escape", "b"), "go_back",
+           "Back, or cancel the running job", "返回，或取消正在进行的任务", "app", ("back", "返回")),
+    Action("app.quit", ("q",), "close_top",
+           "Close the top screen, or quit", "关闭当前界面或退出", "app", ("quit", "退出")),
+    Action("pane.filter", ("/",), "filter",
+           "Filter the rows", "过滤行", "pane", ("filter", "过滤")),
+    Action("pane.next", ("n",), "next_finding(1)",
+           "Next finding", "下一个发现", "pane", ("next", "下一个")),
+    Action("pane.previous", ("N",), "next_finding(-1)",
+           "Previous finding", "上一个发现", "pane"),
+    Action("pane.origin", ("o",), "origin",
+           "Go to the origin", "转到源头", "pane", ("origin", "源头")),
+    Action("pane.where", ("i",), "where_from",
+           "Show where the figures come from", "显示数据出处", "pane", ("where", "出处")),
+    Action("pane.mark", ("m",), "mark",
+           "Mark or unmark the subject", "标记或取消标记", "pane", ("mark", "标记")),
+    Action("pane.note", ("a",), "note",
+           "Write a note on the subject", "写备注", "pane"),
+    Action("pane.copy", ("y",), "copy_finding",
+           "Copy the finding as text", "以文本复制该发现", "pane", ("copy", "复制")),
+    Action("pane.edit", ("e",), "edit",
+           "Open in the editor at the line", "在编辑器中打开到该行", "pane"),
+    Action("pane.export", ("x",), "export",
+           "Export", "导出", "pane"),
+    Action("pane.compare", ("d",), "compare",
+           "Compare with another round", "与另一轮比较", "pane"),
+    Action("pane.follow", ("F",), "follow",
+           "Follow a growing folder", "跟踪增长中的目录", "pane"),
+    Action("pane.pause", ("space",), "pause",
+           "Pause or resume following", "暂停或继续跟踪", "pane"),
+    Action("pane.undo", ("u",), "undo",
+           "Undo sort, filter, columns or mark", "撤销排序、过滤、列或标记", "pane"),
+    Action("pane.focus-next", ("tab",), "focus_part(1)",
+           "From table to detail", "从表格到详情", "pane", None, False),
+    Action("pane.focus-previous", ("shift+tab",), "focus_part(-1)",
+           "From detail to table", "从详情到表格", "pane", None, False),
+    Action("table.sort", ("s",), "sort_column",
+           "Sort by this column", "按此列排序", "table", ("sort", "排序")),
+    Action("table.reverse", ("S",), "reverse_sort",
+           "Reverse the order", "反转顺序", "table"),
+    Action("table.columns", ("c",), "choose_columns",
+           "Show or hide columns", "显示或隐藏列", "table", ("columns", "列")),
+    Action("table.find-column", ("f",), "find_column",
+           "Find a column", "查找列", "table"),
+    Action("table.left", ("left",), "column_left",
+           "Column to the left", "左移一列", "table", None, False),
+    Action("table.right", ("right",), "column_right",
+           "Column to the right", "右移一列", "table", None, False),
+    Action("move.open", ("enter",), "open_row",
+           "Open the row", "打开该行", "move", ("open", "打开")),
+    Action("move.down", ("down", "j"), "cursor_down",
+           "Down one row", "下移一行", "move", None, False),
+    Action("move.up", ("up", "k"), "cursor_up",
+           "Up one row", "上移一行", "move", None, False),
+    Action("move.page-down", ("pagedown",), "cursor_page_down",
+           "Down one page", "下翻一页", "move", None, False),
+    Action("move.page-up", ("pageup",), "cursor_page_up",
+           "Up one page", "上翻一页", "move", None, False),
+    Action("move.top", ("g", "home"), "cursor_top",
+           "First row", "第一行", "move", None, False),
+    Action("move.bottom", ("G", "end"), "cursor_bottom",
+           "Last row", "最后一行", "move", None, False),
+    Action("entry.accept", ("enter",), "submit",
+           "Take the line", "确认输入", "entry", ("accept", "确认"), False),
+    Action("entry.left", ("left",), "cursor_left",
+           "Left one character", "左移一个字符", "entry", None, False),
+    Action("entry.right", ("right",), "cursor_right",
+           "Right one character", "右移一个字符", "entry", None, False),
+    Action("entry.home", ("home",), "home",
+           "Start of the line", "行首", "entry", None, False),
+    Action("entry.end", ("end",), "end",
+           "End of the line", "行尾", "entry", None, False),
+    Action("entry.erase", ("backspace",), "delete_left",
+           "Erase to the left", "删除左侧字符", "entry", None, False),
+    Action("entry.delete", ("delete",), "delete_right",
+           "Erase to the right", "删除右侧字符", "entry", None, False),
+    Action("entry.erase-word", ("ctrl+w",), "delete_left_word",
+           "Erase the word to the left", "删除左侧单词", "entry", None, False),
+    Action("entry.erase-line", ("ctrl+u",), "delete_left_all",
+           "Erase the line to the left", "删除左侧全部", "entry", None, False),
+    Action("pick.down", ("down",), "pick(1)",
+           "Next entry", "下一项", "pick", None, False),
+    Action("pick.up", ("up",), "pick(-1)",
+           "Previous entry", "上一项", "pick", None, False),
+    Action("pick.page-down", ("pagedown",), "pick(10)",
+           "Ten entries down", "下移十项", "pick", None, False),
+    Action("pick.page-up", ("pageup",), "pick(-10)",
+           "Ten entries up", "上移十项", "pick", None, False),
+    Action("ask.yes", ("y", "enter"), "answer(True)",
+           "Yes", "是", "ask", ("yes", "是"), False),
+    Action("ask.no", ("n", "escape", "q"), "answer(False)",
+           "No", "否", "ask", ("no", "否"), False),
+)
+# fmt: on
+
+BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
+BY_DO: Mapping[str, Action] = {action.do: action for action in ACTIONS}
+
+
+def actions_in(*scopes: str) -> tuple[Action, ...]:
+    """The actions of these scopes, in registry order within each scope."""
+    return tuple(action for scope in scopes for action in ACTIONS if action.scope == scope)
+
+
+def bindings_for(*scopes: str) -> list[Binding]:
+    """Textual bindings (default keys, id set) for a class whose `BINDINGS` serves these scopes."""
+    from textual.binding import Binding
+
+    return [
+        Binding(textual_keys(action.keys), action.do, action.help_en, show=False, id=action.id)
+        for action in actions_in(*scopes)
+    ]
+
+
+def textual_keys(keys: Iterable[str]) -> str:
+    """Keys as Textual wants them: names joined by commas; UNBOUND where there is none."""
+    from .keymap import key_name
+
+    return ",".join(key_name(key) or UNBOUND for key in keys) or UNBOUND
+
+
+def scopes_together(first: str, second: str) -> bool:
+    """Whether two scopes can be alive at once, so that one key must not serve both."""
+    return any(first in chain and second in chain for chain in CHAINS)
+
+
+def footer_actions(*scopes: str) -> tuple[Action, ...]:
+    """The actions that the footer offers while these scopes are alive, most useful first."""
+    return tuple(action for action in actions_in(*scopes) if action.show_in_footer)

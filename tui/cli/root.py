@@ -1,0 +1,138 @@
+"""The typer app: one function a command, each importing what it needs when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from . import options as o
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    help="Terminal workbench that takes the pulse of an Ascend NPU job. "
+    "npulse PATH opens a run folder; without PATH the recent runs.",
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"npulse {o.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+@app.command("open")
+def open_(
+    path: Annotated[Optional[Path], typer.Argument(help="Run folder or file (default: recent runs).")] = None,
+    pane: Annotated[Optional[str], typer.Option("--pane", help="Pane to show first.")] = None,
+    lang: o.LangOption = None,
+    plain: o.PlainOption = False,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
+) -> int:
+    """Open the workbench on a run folder, a file, or the picker of recent runs."""
+    from .workbench import open_workbench
+
+    return open_workbench(path, pane=pane, lang=o.chosen_lang(lang), plain=plain, jobs=jobs, no_cache=no_cache)
+
+
+@app.command()
+def demo(
+    name: Annotated[Optional[str], typer.Argument(help="Which bundled sample run.")] = None,
+    lang: o.LangOption = None,
+    plain: o.PlainOption = False,
+) -> int:
+    """Open a bundled sample run; where stdout is no terminal, print its triage as text."""
+    from .workbench import open_demo
+
+    return open_demo(name, lang=o.chosen_lang(lang), plain=plain)
+
+
+@app.command()
+def precision(
+    target: Annotated[Path, typer.Argument(help="The NPU capture, or a run that holds both.")],
+    golden: Annotated[Optional[Path], typer.Argument(help="The golden capture (GPU, CPU, earlier version).")] = None,
+    format_name: o.FormatOption = None,
+    output: o.OutputOption = None,
+    tables: o.TablesOption = False,
+    strict: o.StrictOption = False,
+    criteria: o.CriteriaOption = None,
+    round_name: o.RoundOption = None,
+    rank: o.RankOption = None,
+    step: o.StepOption = None,
+    jobs: o.JobsOption = 0,
+    cluster: o.ClusterOption = None,
+    lang: o.LangOption = None,
+    no_cache: o.NoCacheOption = False,
+    plain: o.PlainOption = False,
+) -> int:
+    """Compare two captures and name the operator where the difference begins."""
+    from .precision import PrecisionArguments, run_precision
+
+    del plain  # this command is always plain
+    return run_precision(
+        PrecisionArguments(
+            target=target,
+            golden=golden,
+            format_name=o.chosen_format(format_name, output),
+            output=output,
+            tables=tables,
+            strict=strict,
+            criteria=criteria,
+            round_name=round_name,
+            rank=rank,
+            step=step,
+            jobs=jobs,
+            cluster=cluster,
+            lang=o.chosen_lang(lang),
+            no_cache=no_cache,
+        )
+    )
+
+
+@app.command()
+def rules(
+    rule_id: Annotated[Optional[str], typer.Argument(help="One rule; without it all are listed.")] = None,
+    lang: o.LangOption = None,
+    format_name: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> int:
+    """What each finding's rule means, its threshold, its source and how to silence it."""
+    from .reference import print_rules
+
+    return print_rules(rule_id, o.chosen_lang(lang), format_name)
+
+
+keys_app = typer.Typer(rich_markup_mode=None, help="Print the key map in force; validate one.")
+app.add_typer(keys_app, name="keys")
+
+
+@keys_app.callback(invoke_without_command=True)
+def keys(context: typer.Context, lang: o.LangOption = None) -> int:
+    """Print the key map in force."""
+    if context.invoked_subcommand is not None:
+        return 0
+    from .reference import print_keys
+
+    return print_keys(o.chosen_lang(lang))
+
+
+@keys_app.command("check")
+def keys_check(file: Annotated[Path, typer.Argument(help="A key map (TOML).")]) -> int:
+    """Check a key map; exit code 2 where it has errors."""
+    from .reference import check_keys
+
+    return check_keys(file)

@@ -1,0 +1,207 @@
+"""The texts of the user interface: id to (English, Chinese). English is ASCII: it must show anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TEXTS: Mapping[str, tuple[str, str]] = {
+    # ---- the frame ----
+    "app.too-small": ("Too small: 40 x 10 is needed.", "终端太小：至少需要 40 x 10。"),
+    "header.no-run": ("no run open", "未打开运行目录"),
+    "header.opening": ("scanning", "正在扫描"),
+    "header.round": ("round {i} of {n} {name}", "第 {i}/{n} 轮 {name}"),
+    "quit.ask": ("Quit all the same?", "仍要退出吗？"),
+    # ---- the run ----
+    "open.cancelled": ("Scanning was cancelled. r scans again.", "扫描已取消。按 r 重新扫描。"),
+    "run.none": ("No run is open yet.", "尚未打开运行目录。"),
+    "run.no-more-rounds": ("No further round: this run has {n}.", "没有更多轮次：本次运行共 {n} 轮。"),
+    "job.cancelled": ("Cancelled: {n} job(s).", "已取消 {n} 个任务。"),
+    # ---- panes ----
+    "pane.no-findings": ("There are no findings here.", "此处没有发现。"),
+    "pane.no-origin": ("No origin was found here.", "此处没有找到源头。"),
+    "pane.finding": ("{subject}: {message}", "{subject}：{message}"),
+    "pane.nothing-for": (
+        "Nothing here for this key ({action}): no row is under the cursor.",
+        "此处无法执行（{action}）：光标下没有行。",
+    ),
+    "pane.nothing-to-undo": ("Nothing to undo.", "没有可撤销的操作。"),
+    "where.title": ("Where this comes from", "数据出处"),
+    "missing.export": (
+        "Export from here is not built yet. Use: npulse report RUN -o FILE",
+        "此处的导出功能尚未实现。请使用：npulse report RUN -o FILE",
+    ),
+    "missing.compare": (
+        "Comparing rounds here is not built yet. Use: npulse diff RUN_A RUN_B",
+        "此处的轮次比较尚未实现。请使用：npulse diff RUN_A RUN_B",
+    ),
+    "missing.follow": (
+        "Following a growing folder is not built yet. r scans it again.",
+        "跟踪增长中的目录尚未实现。按 r 可重新扫描。",
+    ),
+    "missing.pause": (
+        "Nothing is being followed: following is not built yet.",
+        "没有正在跟踪的内容：跟踪功能尚未实现。",
+    ),
+    # ---- panes still to come ----
+    "pending.title": ("{name}: not built yet", "{name}：尚未实现"),
+    "pending.checkup": (
+        "Here will stand all areas against their criteria, and which one to look at first.",
+        "这里将列出各方面与判定标准的对照，以及应先查看哪一项。",
+    ),
+    "pending.precision": (
+        "Here will stand the operator calls of two captures side by side, and the first that differs.",
+        "这里将并列显示两次采集的算子调用，并指出首个差异。",
+    ),
+    "pending.overflow": (
+        "Here will stand the first NaN, Inf or overflow, and the way that led to it.",
+        "这里将显示首个 NaN、Inf 或溢出，以及它的来路。",
+    ),
+    "pending.memory": (
+        "Here will stand memory faults by the line of code, leaks and out-of-memory reports.",
+        "这里将按代码行显示内存错误、泄漏与内存不足报告。",
+    ),
+    "pending.performance": (
+        "Here will stand operators by time, what bounds them, and where the device is idle.",
+        "这里将按耗时显示算子、瓶颈类型以及设备空闲处。",
+    ),
+    "pending.device": (
+        "Here will stand the health of the cards: temperature, frequency, memory, versions.",
+        "这里将显示各卡健康状况：温度、频率、内存与版本。",
+    ),
+    "pending.rounds": (
+        "Here will stand one row a round: what changed, and what it did to each figure.",
+        "这里每轮一行：改了什么，各项数据如何变化。",
+    ),
+    "pending.no-run": (
+        "No run is open. Open one with : and 'another run'.",
+        "未打开运行目录。按 : 选择“打开其他运行目录”。",
+    ),
+    "pending.opening": ("The folder is being scanned.", "正在扫描目录。"),
+    "pending.failed": ("Nothing could be read. {message}", "无法读取。{message}"),
+    "pending.nothing": (
+        "Looked at {n_entries:,} entries in {path}: nothing of this area was recognised.",
+        "已查看 {path} 中的 {n_entries:,} 项：没有识别到该方面的内容。",
+    ),
+    "pending.found": ("Recognised in this round: {n:,}", "本轮已识别：{n:,} 项"),
+    "pending.not-read": ("recognised, not yet read", "已识别，尚不能读取"),
+    "pending.captured-by": ("  written by: {command}", "  产生方式：{command}"),
+    "pending.capture": ("Captured by: {command}", "采集命令：{command}"),
+    # ---- screens ----
+    "help.title": ("Keys in force (map: {name})", "当前按键（键表：{name}）"),
+    "problems.title": ("Problems: {n:,} could not be read", "问题：{n:,} 处无法读取"),
+    "problems.empty": (
+        "No problems: all that was looked at could be read.",
+        "没有问题：查看过的内容都可读取。",
+    ),
+    "problems.more": (
+        "The first {shown:,} of {n:,} are listed.",
+        "仅列出前 {shown:,} 项，共 {n:,} 项。",
+    ),
+    "problems.line": ("line {line}", "第 {line} 行"),
+    "problems.byte": ("byte {byte}", "第 {byte} 字节"),
+    "marks.title": ("Marks of this run: {n:,}", "本次运行的标记：{n:,}"),
+    "marks.empty": (
+        "Nothing is marked. In a pane, {mark} marks what is under the cursor, {note} writes a note on it.",
+        "没有标记。在面板中按 {mark} 标记光标处的对象，按 {note} 写备注。",
+    ),
+    "marks.not-here": ("{subject} is not shown in this pane.", "本面板中没有 {subject}。"),
+    "picker.title": ("npulse: which run?", "npulse：打开哪个运行目录？"),
+    "picker.placeholder": (
+        "type to filter, or a path such as ./dump",
+        "输入以过滤，或输入路径，如 ./dump",
+    ),
+    "picker.empty": (
+        "No run was opened before. Type the path of a folder or file that a debugging tool wrote,\n"
+        "or leave with Esc and see the sample: npulse demo",
+        "尚未打开过运行目录。请输入调试工具写出的目录或文件路径，\n或按 Esc 返回，用 npulse demo 查看示例。",
+    ),
+    "picker.no-match": ("No recent run matches.", "没有匹配的最近运行。"),
+    "picker.open-typed": ("open {path}", "打开 {path}"),
+    "palette.title": ("Commands", "命令"),
+    "palette.placeholder": ("type a part of a name", "输入名称的一部分"),
+    "palette.no-match": ("No command matches.", "没有匹配的命令。"),
+    "note.title": ("Note on", "备注对象"),
+    "note.placeholder": ("Enter keeps the note, Esc leaves", "回车保存，Esc 离开"),
+    "note.unsaved": ("The note is not kept yet. Throw it away?", "备注尚未保存。要放弃吗？"),
+    # ---- services ----
+    "copy.done": ("Copied {size_bytes:,} bytes ({route}).", "已复制 {size_bytes:,} 字节（{route}）。"),
+    "copy.with-file": (
+        "Copied {size_bytes:,} bytes ({route}); also in {path}",
+        "已复制 {size_bytes:,} 字节（{route}）；同时写入 {path}",
+    ),
+    "copy.failed": (
+        "Could not copy: the terminal, the multiplexer and the state folder all refused.",
+        "无法复制：终端、复用器与状态目录均不可用。",
+    ),
+    "edit.failed": (
+        "The editor did not open it; set EDITOR. The place: {path}, line {line}",
+        "编辑器未能打开；请设置 EDITOR。位置：{path}，第 {line} 行",
+    ),
+    "language.ascii": (
+        "This terminal can't show Chinese: it is not in UTF-8.",
+        "该终端不是 UTF-8，无法显示中文。",
+    ),
+    "theme.now": ("Theme: {name}", "主题：{name}"),
+    "theme.only-one": ("This terminal shows only the theme {name}.", "该终端只能显示主题 {name}。"),
+    "mouse.on": ("Mouse on.", "鼠标已开启。"),
+    "mouse.off": ("Mouse off: the terminal selects text again.", "鼠标已关闭：可用终端自身选择文本。"),
+    "state.damaged": ("A damaged file was set aside: {path}", "损坏的状态文件已另存：{path}"),
+    "state.memory": (
+        "{path} can't be written: marks and notes last only until you quit.",
+        "无法写入 {path}：标记与备注仅保留到退出。",
+    ),
+    # ---- crash ----
+    "crash.what": ("npulse stopped: {what}", "npulse 已停止：{what}"),
+    "crash.where": ("  at {where}", "  位置 {where}"),
+    "crash.untouched": (
+        "  The run was not changed; marks and notes are kept.",
+        "  运行目录未被改动；标记与备注已保存。",
+    ),
+    "crash.log": ("  Log: {path}", "  日志：{path}"),
+    "crash.no-log": ("  No log could be written.", "  无法写入日志。"),
+    "crash.next": ("  Please report it with the log.", "  请附上日志反馈该问题。"),
+    # ---- key maps ----
+    "keymap.problems": (
+        "{n} mistake(s) in the key map; ! lists them.",
+        "键表中有 {n} 处错误，按 ! 查看。",
+    ),
+    "keymap.too-large": (
+        "larger than {limit_bytes:,} bytes; not read",
+        "超过 {limit_bytes:,} 字节，未读取",
+    ),
+    "keymap.unreadable": ("can't be read: {reason}", "无法读取：{reason}"),
+    "keymap.encoding": ("not UTF-8 at byte {byte}", "第 {byte} 字节处不是 UTF-8"),
+    "keymap.bad-toml": ("not valid TOML: {reason}", "不是有效的 TOML：{reason}"),
+    "keymap.unknown-field": (
+        "unknown field '{name}'; known: name, base, [bindings]",
+        "未知字段“{name}”；可用：name、base、[bindings]",
+    ),
+    "keymap.unknown-base": (
+        "unknown base map '{name}'; known: {names}",
+        "未知基础键表“{name}”；可用：{names}",
+    ),
+    "keymap.bindings-type": ("'bindings' must be a table: [bindings]", "“bindings”必须是表：[bindings]"),
+    "keymap.unknown-action": ("unknown action '{name}'{hint}", "未知操作“{name}”{hint}"),
+    "keymap.unknown-key": ("unknown key '{name}'{hint}", "未知按键“{name}”{hint}"),
+    "keymap.did-you-mean": ("; did you mean '{name}'?", "；是否指“{name}”？"),
+    "keymap.wrong-type": (
+        "the keys of '{id}' must be a string or a list of strings",
+        "“{id}”的按键必须是字符串或字符串列表",
+    ),
+    "keymap.must-keep": ("'{id}' must keep a key", "“{id}”必须保留一个按键"),
+    "keymap.forbidden": ("'{key}' can't be used: {reason}", "不能使用“{key}”：{reason}"),
+    "keymap.same-bytes": (
+        "'{key}' never arrives: terminals send the same bytes as for '{same}'",
+        "“{key}”无法收到：终端发送的字节与“{same}”相同",
+    ),
+    "keymap.printable": (
+        "'{key}' is a character that is typed here; use a named key or one with ctrl",
+        "“{key}”在此处是输入字符；请用功能键或 ctrl 组合键",
+    ),
+    "keymap.clash": ("'{key}' would mean both '{id}' and '{other}'", "“{key}”同时对应“{id}”和“{other}”"),
+    "why.screen-prefix": ("it is the prefix key of screen", "它是 screen 的前缀键"),
+    "why.tmux-prefix": ("it is the prefix key of tmux", "它是 tmux 的前缀键"),
+    "why.flow-control": ("terminals use it for flow control", "终端用它做流控"),
+    "why.suspends": ("the shell uses it to suspend the program", "shell 用它挂起程序"),
+    "why.not-sent": ("most terminals don't send it", "多数终端不会发送它"),
+}

@@ -1,0 +1,114 @@
+"""The detail of the row under the cursor: why, figures, source. Follows the cursor, never blocks it."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from npulse.core.precision.views import Detail
+from npulse.core.text import safe_text
+
+from ...glyphs import ascii_text, glyphs_of
+from ...messages import tr
+
+_FACT_GAP = 2
+
+
+class DetailView(Widget):
+    """Shows one `Detail`; set `detail` as a whole."""
+
+    DEFAULT_CSS = """
+    DetailView { height: 1fr; padding: 0 1; overflow: hidden; }
+    """
+    ALLOW_SELECT = False
+
+    detail: reactive[Detail | None] = reactive(None)
+
+    def render(self) -> Content:
+        detail = self.detail
+        if detail is None:
+            return Content("")
+        width = max(20, self.size.width)
+        lang = getattr(self.app, "lang", "en")
+        lines = wrap(detail.headline, width)
+        if detail.next_step:
+            lines += wrap(f"{tr('precision.next', lang)}: {detail.next_step}", width)
+        frame = detail.user_frame
+        if frame is not None:
+            lines += wrap(f"{tr('precision.source', lang)}: {frame.file}:{frame.line}  {frame.source}", width)
+        lines += _columns([(name, value) for name, value in detail.facts], width)
+        shown = [self._safe(line) for line in lines[: max(1, self.size.height)]]
+        return Content("\n".join(shown))
+
+    def _safe(self, line: str) -> str:
+        text = safe_text(line)
+        return ascii_text(text) if glyphs_of(self.app).is_ascii else text
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most `width` cells, broken at blanks; wide characters may break anywhere."""
+    lines: list[str] = []
+    line = ""
+    for word in _pieces(safe_text(text)):
+        if cell_len(line) + cell_len(word) <= width:
+            line += word
+            continue
+        if line.strip():
+            lines.append(line.rstrip())
+        line = word.lstrip()
+        while cell_len(line) > width:
+            head = _head(line, width)
+            lines.append(head)
+            line = line[len(head) :]
+    if line.strip():
+        lines.append(line.rstrip())
+    return lines
+
+
+def _pieces(text: str) -> list[str]:
+    """Words with their leading blank; each wide character is a word of its own."""
+    pieces: list[str] = []
+    current = ""
+    for character in text:
+        if character == " " or ord(character) > 0x2E80:
+            if current:
+                pieces.append(current)
+            current = character
+            if character != " ":
+                pieces.append(character)
+                current = ""
+        else:
+            current += character
+    return [*pieces, current] if current else pieces
+
+
+def _head(text: str, width: int) -> str:
+    cells = 0
+    for at, character in enumerate(text):
+        cells += cell_len(character)
+        if cells > width:
+            return text[: max(1, at)]
+    return text
+
+
+def _columns(facts: list[tuple[str, str]], width: int) -> list[str]:
+    """Facts side by side where they fit; the long ones (statistics of a side) have a line of their own."""
+    lines: list[str] = []
+    short: list[str] = []
+    for name, value in facts:
+        text = f"{name} {value}"
+        if cell_len(text) > width // 2 - _FACT_GAP:
+            lines += wrap(text, width)
+        else:
+            short.append(text)
+    line = ""
+    for text in short:
+        joined = f"{line}{' ' * _FACT_GAP if line else ''}{text}"
+        if cell_len(joined) > width:
+            lines.append(line)
+            line = text
+        else:
+            line = joined
+    return [*lines, line] if line else lines

@@ -1,0 +1,1 @@
+"""Full screens over the panes: help, problems, marks, recent runs, palette, note, question."""

@@ -1,0 +1,221 @@
+"""Bases of all screens: a page with a footer, a page with a list, a page to choose from while typing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from npulse.core.text import safe_text
+
+from ..actions import BY_ID, bindings_for
+from ..chrome import FooterLine, TooSmall
+from ..glyphs import ascii_shapes, ascii_text
+from ..keymap import show_key
+from ..messages import tr
+from .entry import Entry
+from .rows import Row, RowList
+
+if TYPE_CHECKING:
+    from ..app import NpulseApp
+
+ResultT = TypeVar("ResultT")
+_LAST = ("app.help", "app.quit", "ask.no")
+
+
+class Page(Screen[ResultT], inherit_bindings=False):
+    """A screen whose keys come from the registry, with a footer and a message for tiny terminals."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    has_way_back = True
+
+    def compose(self) -> ComposeResult:
+        yield TooSmall(id="too-small")
+        yield from self.compose_body()
+        yield FooterLine()
+
+    def compose_body(self) -> ComposeResult:
+        """The widgets between the top and the footer."""
+        yield from ()
+
+    async def on_mount(self) -> None:
+        self.retranslate()
+        await self.begin()
+
+    async def begin(self) -> None:
+        """What happens once the screen stands."""
+
+    @property
+    def shell(self) -> NpulseApp:
+        """The app, with its services."""
+        return cast("NpulseApp", self.app)
+
+    def tr(self, text_id: str, **values: Any) -> str:
+        """A text in the language of the moment."""
+        return tr(text_id, self.shell.lang, **values)
+
+    def plain(self, text: str) -> str:
+        """Text from outside as this terminal can show it."""
+        text = safe_text(text)
+        return ascii_text(ascii_shapes(text)) if self.shell.glyphs.is_ascii else text
+
+    def question(self) -> str | None:
+        """What would be lost by closing this screen, as a text to ask; None if nothing."""
+        return None
+
+    def retranslate(self) -> None:
+        """Build every visible text again."""
+        self.query_one("#too-small", TooSmall).text = self.tr("app.too-small")
+        self.refresh_footer()
+
+    def on_screen_resume(self) -> None:
+        self.call_after_refresh(self.refresh_footer)
+
+    def watch_focused(self, focused: Widget | None) -> None:
+        self.call_after_refresh(self.refresh_footer)
+
+    def refresh_footer(self) -> None:
+        """Offer what the focused widget, its pane and the app can do now."""
+        if not self.is_mounted or not self.query(FooterLine):
+            return
+        found: dict[str, tuple[str, str]] = {}
+        for active in self.active_bindings.values():
+            action = BY_ID.get(active.binding.id or "")
+            offers = getattr(active.node, "in_footer", None)
+            if action is None or (action.id == "app.back" and not self.has_way_back):
+                continue
+            if not action.show_in_footer or (offers and not offers(action.id)):
+                continue
+            keys = self.shell.keys.get(action.id, ())
+            if keys:
+                found[action.id] = (show_key(keys[0]), action.label(self.shell.lang))
+        last = [found.pop(action_id) for action_id in _LAST if action_id in found]
+        footer = self.query_one(FooterLine)
+        footer.n_always = len(last)
+        footer.items = (*found.values(), *last)
+
+
+class ListPage(Page[Any]):
+    """A title, a list, the full text of the row under the cursor. Enter dismisses with the row's value."""
+
+    can_open = True
+
+    def compose_body(self) -> ComposeResult:
+        yield Static(id="title", markup=False)
+        with Vertical():
+            rows = RowList()
+            rows.can_open = self.can_open
+            yield rows
+            yield Static(id="empty", markup=False)
+            yield Static(id="detail", markup=False)
+
+    def title_text(self) -> str:
+        """The first line."""
+        raise NotImplementedError
+
+    def make_rows(self) -> Sequence[Row]:
+        """The rows, in the language of the moment."""
+        raise NotImplementedError
+
+    def empty_text(self) -> str:
+        """What stands there when there are no rows: what was looked for, what to do."""
+        return ""
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        rows = self.make_rows()
+        self.query_one("#title", Static).update(self.plain_title())
+        empty = self.query_one("#empty", Static)
+        empty.update(self.empty_text())
+        empty.display = not rows
+        listing = self.query_one(RowList)
+        listing.display = bool(rows)
+        listing.rows = rows
+
+    def plain_title(self) -> str:
+        """The title as this terminal can show it."""
+        title = self.title_text()
+        return ascii_shapes(title) if self.shell.glyphs.is_ascii else title
+
+    def on_row_list_moved(self, event: RowList.Moved) -> None:
+        detail = self.query_one("#detail", Static)
+        text = event.row.detail if event.row else ""
+        detail.display = bool(text)
+        detail.update("\n".join(self.plain(line) for line in text.split("\n")))
+
+    def on_row_list_opened(self, event: RowList.Opened) -> None:
+        self.take(event.row)
+
+    def take(self, row: Row) -> None:
+        """Enter on a row: by default the page closes with its value."""
+        self.dismiss(row.value)
+
+
+class LinesPage(ListPage):
+    """A title and some lines to read."""
+
+    can_open = False
+
+    def __init__(self, title_id: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._title_id = title_id
+        self._lines = tuple(lines)
+
+    def title_text(self) -> str:
+        return self.tr(self._title_id)
+
+    def make_rows(self) -> Sequence[Row]:
+        return [Row(line, value=None if not line else line, detail=line) for line in self._lines]
+
+    def take(self, row: Row) -> None:
+        pass
+
+
+class PickPage(ListPage):
+    """A list that narrows while the user types; Enter takes the row under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("pick")]
+    AUTO_FOCUS = "Entry"
+    is_typing = True
+    placeholder_id: str
+
+    def compose_body(self) -> ComposeResult:
+        yield Static(id="title", markup=False)
+        yield Entry()
+        with Vertical():
+            rows = RowList()
+            rows.can_focus = False
+            yield rows
+            yield Static(id="empty", markup=False)
+            yield Static(id="detail", markup=False)
+
+    @property
+    def typed(self) -> str:
+        """What was typed so far."""
+        return self.query_one(Entry).value
+
+    def retranslate(self) -> None:
+        self.query_one(Entry).placeholder = self.tr(self.placeholder_id)
+        super().retranslate()
+
+    def on_input_changed(self) -> None:
+        super().retranslate()
+        self.query_one(RowList).cursor = 0
+
+    def on_input_submitted(self) -> None:
+        self.query_one(RowList).action_open_row()
+
+    def action_pick(self, step: int) -> None:
+        self.query_one(RowList).cursor += step
+
+
+def matching(typed: str, rows: Sequence[Row], text_of: Callable[[Row], str]) -> list[Row]:
+    """The rows whose text holds every typed word, upper and lower case alike, in their order."""
+    words = typed.casefold().split()
+    return [row for row in rows if all(word in text_of(row).casefold() for word in words)]

@@ -1,0 +1,362 @@
+"""The shell of the workbench: what is open, what is shown of it, and the services that panes may use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from textual import work
+from textual.app import App
+from textual.filter import LineFilter
+from textual.message import Message
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState, get_current_worker
+
+from npulse.core.errors import NpulseError
+from npulse.core.findings import Problem
+from npulse.core.text import safe_text
+
+from .actions import BY_ID, textual_keys
+from .chrome import HeaderState
+from .crash import describe_error, write_log
+from .keymap import Keymap, default_keys
+from .messages import tr
+from .panes import make_pane
+from .panes.base import Pane, PaneStatus, WorkFailed, failure_of
+from .screens.main import MainPage
+from .state import StateStore
+from .terminal import Terminal, install_signal_handlers, terminal_from
+from .themes import install_themes, line_filters, theme_names_for, uses_ansi_colours
+
+if TYPE_CHECKING:
+    from npulse.core.progress import IsCancelled, Progress, ProgressCallback
+    from npulse.core.run.model import Run
+    from npulse.core.text import Lang
+
+OpenRun = Callable[[Path, "ProgressCallback", "IsCancelled"], "Run"]
+MakePane = Callable[[str], Pane]
+Severity = Literal["information", "warning", "error"]
+
+_PROGRESS_INTERVAL_S = 0.25
+_PLAIN_TERMINAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+
+class RunOpened(Message):
+    """Discovery of a run has ended."""
+
+    def __init__(self, path: str, run: Run) -> None:
+        super().__init__()
+        self.path = path
+        self.run = run
+
+
+class ProgressTold(Message):
+    """How far discovery is; at most four a second."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self.progress = progress
+
+
+class Shell(App[int], inherit_bindings=False):
+    """Base of the application. What reaches outside (runs, panes, terminal, state) is a parameter."""
+
+    TITLE = "npulse"
+    CSS_PATH = "global.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny-x"), (40, "-narrow"), (110, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny-y"), (10, "-short"), (20, "-tall")]
+
+    def __init__(
+        self,
+        run_path: str | None = None,
+        *,
+        terminal: Terminal | None = None,
+        lang: Lang = "en",
+        keymap: Keymap | None = None,
+        store: StateStore | None = None,
+        open_run: OpenRun | None = None,
+        make_pane: MakePane = make_pane,
+        first_pane: str = "checkup",
+    ) -> None:
+        self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
+        self.glyphs = self.terminal.glyphs
+        self.store = store or StateStore()
+        names = theme_names_for(self.terminal)
+        remembered = self.store.choice("theme") or ""
+        self.theme_name = remembered if remembered in names else names[0]
+        super().__init__(ansi_color=uses_ansi_colours(self.theme_name))
+        self.animation_level = "none"
+        install_themes(self, self.theme_name)
+        self.lang: Lang = "en" if self.glyphs.is_ascii else lang
+        self.keymap = keymap or Keymap("default", default_keys())
+        self.run_path = run_path
+        self.opened: Run | None = None
+        self.open_error = ""
+        self.round_index = 0
+        self.guards: list[Callable[[], str | None]] = []
+        self.has_mouse = self.terminal.has_mouse
+        self.make_pane = make_pane
+        self._first_pane = first_pane
+        self._open_run = open_run or _discover
+        self._busy: dict[str, str] = {}
+        self._problems: dict[str, tuple[Problem, ...]] = {}
+        self.set_keymap(
+            {
+                action_id: textual_keys(keys)
+                for action_id, keys in self.keymap.keys.items()
+                if keys != BY_ID[action_id].keys
+            }
+        )
+
+    def get_default_screen(self) -> Screen[Any]:
+        return MainPage()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return line_filters(super().get_line_filters(), theme=self.theme_name, glyphs=self.glyphs)
+
+    async def begin(self) -> None:
+        """Called by the base screen once it stands: the first pane, what went wrong so far, the run."""
+        if not self.is_headless:
+            install_signal_handlers(self)
+        if self.keymap.problems:
+            self._problems["keymap"] = tuple(
+                Problem(problem.file, "key-map", problem.message, line=problem.line)
+                for problem in self.keymap.problems
+            )
+            self.notice("keymap.problems", severity="warning", n=len(self.keymap.problems))
+        self.store.tell_troubles(lambda text, path: self.notice(text, severity="warning", path=path))
+        await self.main.show_pane(self._first_pane)
+        if self.run_path is None:
+            self.show_runs()
+        else:
+            self.open_path(self.run_path)
+
+    # ---- what is shown ----
+
+    @property
+    def main(self) -> MainPage:
+        """The base screen."""
+        base = self.screen_stack[0]
+        assert isinstance(base, MainPage)
+        return base
+
+    @property
+    def pane(self) -> Pane | None:
+        """The pane that is shown on the base screen."""
+        return self.main.pane
+
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys in force, by action id."""
+        return dict(self.keymap.keys)
+
+    def problems(self) -> list[Problem]:
+        """All that could not be read, each once: by discovery, by the panes, in the key map."""
+        found = [*(self.opened.problems if self.opened else ())]
+        for problems in self._problems.values():
+            found += problems
+        return list(dict.fromkeys(found))
+
+    def refresh_header(self) -> None:
+        """Put path, round, work in progress and number of problems in the first line."""
+        facts = [busy for busy in self._busy.values() if busy]
+        if self.opened and len(self.opened.rounds) > 1:
+            name = safe_text(self.opened.rounds[self.round_index].name, 40)
+            n_rounds = len(self.opened.rounds)
+            facts.insert(0, self.tr("header.round", i=self.round_index + 1, n=n_rounds, name=name))
+        n_problems = len(self.problems())
+        path = self.run_path or self.tr("header.no-run")
+        help_key = self.keymap.keys.get("app.help") or ("",)
+        corner = f"{self.lang}  {help_key[0]}"
+        alert = f" ! {n_problems:,} " if n_problems else ""
+        self.main.show_header(HeaderState(path, tuple(facts), alert, corner))
+
+    def feed(self, pane: Pane) -> None:
+        """Give a pane the run, round and marks of the moment."""
+        with self.batch_update():
+            pane.round_index = self.round_index
+            pane.run = self.opened
+            pane.load_marks(self.marks())
+
+    def feed_all(self) -> None:
+        for pane in self.main.panes:
+            self.feed(pane)
+            pane.retranslate()
+        self.refresh_header()
+
+    # ---- services for panes and screens ----
+
+    def tr(self, text_id: str, **values: Any) -> str:
+        """A text in the language of the moment."""
+        return tr(text_id, self.lang, **values)
+
+    def notice(self, text_id: str, *, severity: Severity = "information", **values: Any) -> None:
+        """A short note to the user; values from outside are made safe."""
+        safe = {name: safe_text(v, 300) if isinstance(v, str) else v for name, v in values.items()}
+        self.notify(self.tr(text_id, **safe), severity=severity, markup=False)
+
+    def notice_nothing(self, action_id: str) -> None:
+        """Say that an action finds nothing to work on here."""
+        self.notice("pane.nothing-for", action=BY_ID[action_id].help(self.lang))
+
+    def show_failure(self, error: BaseException) -> None:
+        """An error as a notice with file and hint; one that is not ours also goes to the log."""
+        message, hint = describe_error(error)
+        if not isinstance(error, NpulseError):
+            log = write_log(error, self.store.folder)
+            hint = self.tr("crash.log", path=safe_text(str(log))) if log else self.tr("crash.no-log")
+        self.notify(f"{message}\n{hint}".strip(), severity="error", timeout=15, markup=False)
+
+    def show_lines(self, title_id: str, lines: Iterable[str]) -> None:
+        """A screen with lines to read."""
+        from .screens.page import LinesPage
+
+        self.push_screen(LinesPage(title_id, tuple(lines)))
+
+    def marks(self) -> dict[str, str]:
+        """Marked subjects of the run with their notes."""
+        return self.store.marks(self.run_path) if self.run_path else {}
+
+    def keep_marks(self, marks: dict[str, str]) -> None:
+        """Make these the marks of the run, in the store and in the other panes."""
+        if self.run_path is None:
+            return
+        self.store.replace_marks(self.run_path, marks)
+        for pane in self.main.panes:
+            if pane is not self.pane:
+                pane.load_marks(marks)
+
+    def ask(self, text: str, then: Callable[[], object]) -> None:
+        """Ask a yes-or-no question; `then` is called on yes."""
+        from .screens.ask import AskPage
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                then()
+
+        self.push_screen(AskPage(text), answer)
+
+    def ask_note(self, subject: str, note: str, then: Callable[[str, str], object]) -> None:
+        """Let the user write a note; `then(subject, note)` is called when it is done."""
+        from .screens.note import NotePage
+
+        def take(new: str | None) -> None:
+            if new is not None:
+                then(subject, new)
+
+        self.push_screen(NotePage(subject, note), take)
+
+    @work(thread=True, exclusive=True, group="copy", exit_on_error=False)
+    def copy(self, text: str) -> None:
+        """Copy text to the clipboard; a notice names the route that was taken."""
+        from .clipboard import copy_text
+
+        driver = self._driver
+        copied = copy_text(
+            text, self.terminal, lambda sequence: driver and driver.write(sequence), folder=self.store.folder
+        )
+        if copied is None:
+            self.call_from_thread(self.notice, "copy.failed", severity="error")
+        else:
+            where = str(copied.path) if copied.path else ""
+            text_id = "copy.with-file" if where else "copy.done"
+            self.call_from_thread(
+                self.notice, text_id, route=copied.route, size_bytes=copied.size_bytes, path=where
+            )
+
+    def edit(self, path: Path, line: int | None) -> None:
+        """Open a file in the user's editor; without one, say where the file is."""
+        from .editor import open_editor
+
+        if not open_editor(self, path, line):
+            self.notice("edit.failed", severity="warning", path=str(path), line=line or 1)
+
+    # ---- opening ----
+
+    def show_runs(self) -> None:
+        """Let the user choose a run to open."""
+        from .screens.picker import PickerPage
+
+        self.push_screen(PickerPage(), lambda path: self.open_path(path) if path else None)
+
+    def open_path(self, path: str) -> None:
+        """Open another run, or the same again; the panes fill when discovery ends."""
+        if path != self.run_path:
+            self.opened = None
+            self.round_index = 0
+        self.run_path = path
+        self.open_error = ""
+        self._problems = {name: found for name, found in self._problems.items() if name == "keymap"}
+        self._busy = {"open": self.tr("header.opening")}
+        self.feed_all()
+        self._discover_run(path)
+
+    @work(thread=True, exclusive=True, group="open", exit_on_error=False)
+    def _discover_run(self, path: str) -> None:
+        worker = get_current_worker()
+        told_s = time.monotonic()
+
+        def on_progress(progress: Progress) -> None:
+            nonlocal told_s
+            if time.monotonic() - told_s >= _PROGRESS_INTERVAL_S:
+                told_s = time.monotonic()
+                self.post_message(ProgressTold(progress))
+
+        run = self._open_run(Path(path), on_progress, lambda: worker.is_cancelled)
+        if not worker.is_cancelled:
+            self.post_message(RunOpened(path, run))
+
+    def on_progress_told(self, event: ProgressTold) -> None:
+        if "open" in self._busy:
+            done, total = event.progress.done, event.progress.total
+            count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+            self._busy["open"] = f"{safe_text(event.progress.stage, 40)} {count}"
+            self.refresh_header()
+
+    def on_run_opened(self, event: RunOpened) -> None:
+        if event.path != self.run_path:
+            return
+        self._busy.pop("open", None)
+        self.opened = event.run
+        self.round_index = max(0, len(event.run.rounds) - 1)
+        self.store.add_recent(event.path)
+        self.feed_all()
+
+    def on_pane_status(self, event: PaneStatus) -> None:
+        self._problems[event.pane] = event.problems
+        self._busy[event.pane] = event.busy
+        if event.verdict and self.run_path:
+            self.store.add_recent(self.run_path, event.verdict)
+        self.refresh_header()
+
+    def on_work_failed(self, event: WorkFailed) -> None:
+        self.show_failure(event.error)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """The one place where an error of a worker of the app becomes something to read."""
+        if event.worker.group == "open" and event.state in (WorkerState.ERROR, WorkerState.CANCELLED):
+            self._busy.pop("open", None)
+            self.open_error = self.tr("open.cancelled")
+            if error := failure_of(event):
+                self.open_error, hint = describe_error(error)
+                where = safe_text(self.run_path or "")
+                self._problems["open"] = (Problem(where, "unreadable", self.open_error, hint=hint or None),)
+            self.feed_all()
+        if error := failure_of(event):
+            self.show_failure(error)
+
+    def cancel_jobs(self) -> int:
+        """Ask all running work to stop; how many were asked."""
+        jobs = [w for w in self.workers if w.is_running and w.group not in ("copy", "replay")]
+        for job in jobs:
+            job.cancel()
+        return len(jobs)
+
+
+def _discover(path: Path, on_progress: ProgressCallback, is_cancelled: IsCancelled) -> Run:
+    """The core's discovery, imported by the worker that needs it."""
+    from npulse.core.run.discover import discover
+
+    return discover(path, progress=on_progress, is_cancelled=is_cancelled)

@@ -1,0 +1,1 @@
+"""Controls that draw; they get data by attribute and say by message what the user wants."""

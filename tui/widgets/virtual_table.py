@@ -1,0 +1,501 @@
+"""A table of any length: only the visible rows are ever turned into text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ..actions import bindings_for
+from ..glyphs import Glyphs, glyphs_of
+from .cells import column_texts, fit
+from .table_view import ColumnFormat, ColumnSpec, Layout, TableView, arrange, format_columns
+
+__all__ = ["ColumnSpec", "TableView", "VirtualTable"]
+
+_PREFIX = 3  # cells before the first column: cursor marker, mark, blank
+_WHEEL_ROWS = 3
+_OWN_ACTIONS = ("table.left", "table.right")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One visible row as text: runs of (text, component class), and the class of the whole row."""
+
+    row: int
+    runs: tuple[tuple[str, str | None], ...]
+    style: str | None
+
+
+class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
+    """Rows of a `TableView` below a fixed header, with a cursor row and a current column.
+
+    Set `view` (as a whole) and `marked`; read `cursor`, `current_row`, `current_column` and
+    `position`. The cursor stays on its table row when the view is replaced.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in bindings_for("move", "table")
+        if (binding.id or "").startswith("move.") or binding.id in _OWN_ACTIONS
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "virtual-table--header",
+        "virtual-table--current-heading",
+        "virtual-table--cursor",
+        "virtual-table--cursor-blurred",
+        "virtual-table--error",
+        "virtual-table--warning",
+        "virtual-table--ok",
+        "virtual-table--muted",
+        "virtual-table--strong",
+        "virtual-table--hit",
+    }
+    DEFAULT_CSS = """
+    VirtualTable {
+        overflow: hidden;
+        scrollbar-size: 0 0;
+        & > .virtual-table--header { text-style: bold; }
+        & > .virtual-table--current-heading { text-style: bold underline; }
+        & > .virtual-table--cursor { text-style: reverse; }
+        & > .virtual-table--cursor-blurred { text-style: bold; }
+        & > .virtual-table--error { color: $text-error; }
+        & > .virtual-table--warning { color: $text-warning; }
+        & > .virtual-table--ok { color: $text-success; }
+        & > .virtual-table--muted { text-style: dim; }
+        & > .virtual-table--strong { text-style: bold; }
+        & > .virtual-table--hit { text-style: bold underline; }
+    }
+    """
+    ALLOW_SELECT = False
+
+    view: reactive[TableView] = reactive(TableView.empty(), repaint=False, init=False)
+    cursor: reactive[int] = reactive(0, repaint=False, init=False)
+    """Position of the cursor in the view."""
+    column: reactive[int] = reactive(0, repaint=False, init=False)
+    """Position of the current column in display order."""
+    marked: reactive[frozenset[int]] = reactive(frozenset())
+    """Table rows (not positions in the view) that show the mark."""
+    position: reactive[str] = reactive("", repaint=False)
+    """Which rows are on the screen, "1,204-1,242 of 1,000,000"; made by `position_template`."""
+    position_template: str = "{first:,}-{last:,} of {total}"
+
+    @dataclass
+    class RowHighlighted(Message):
+        """The cursor came to another table row, or the same row shows other values."""
+
+        table: VirtualTable
+        row: int
+
+        @property
+        def control(self) -> VirtualTable:
+            return self.table
+
+    @dataclass
+    class RowOpened(Message):
+        """The user wants to see what is behind a table row."""
+
+        table: VirtualTable
+        row: int
+
+        @property
+        def control(self) -> VirtualTable:
+            return self.table
+
+    @dataclass
+    class HeaderSelected(Message):
+        """A column heading was clicked."""
+
+        table: VirtualTable
+        column: str
+
+        @property
+        def control(self) -> VirtualTable:
+            return self.table
+
+    def __init__(
+        self,
+        view: TableView | None = None,
+        *,
+        glyphs: Glyphs | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._glyphs = glyphs
+        self._formats: tuple[ColumnFormat, ...] = ()
+        self._layout = Layout((), (), 0, 1)
+        self._arranged_for = -1  # cells of width
+        self._first = 0  # position of the first column that scrolls
+        self._page: list[_Line] = []
+        self._page_top = -1
+        if view is not None:
+            self.set_reactive(VirtualTable.view, view)
+
+    # ---- what others ask ----
+
+    @property
+    def glyphs(self) -> Glyphs:
+        return self._glyphs or glyphs_of(self.app)
+
+    @property
+    def current_row(self) -> int | None:
+        """The table row under the cursor; None in an empty view."""
+        return self.view.row_at(self.cursor)
+
+    @property
+    def current_column(self) -> str | None:
+        """The name of the current column; None in a view without columns."""
+        columns = self._layout.columns
+        return columns[self.column].spec.name if self.column < len(columns) else None
+
+    def move_to_row(self, row: int) -> bool:
+        """Put the cursor on a table row; False where the view does not hold it."""
+        found = self.view.find(row)
+        if found is None:
+            return False
+        self.cursor = found
+        return True
+
+    def move_to_column(self, name: str) -> bool:
+        """Make a column the current one and show it; False where the view does not hold it."""
+        for place, column in enumerate(self._layout.columns):
+            if column.spec.name == name:
+                self.column = place
+                return True
+        return False
+
+    # ---- geometry ----
+
+    @property
+    def page_rows(self) -> int:
+        """Rows below the header, at least 1."""
+        return max(1, self.size.height - 1)
+
+    @property
+    def top(self) -> int:
+        """View position of the first visible row."""
+        return self.scroll_offset.y
+
+    @property
+    def max_scroll_y(self) -> int:
+        # Not taken from virtual_size: changing that lays out the whole screen again.
+        return max(0, self.view.n_rows - self.page_rows)
+
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        return True
+
+    def _room(self) -> int:
+        return max(0, self.size.width - _PREFIX)
+
+    # ---- state changes ----
+
+    def on_mount(self) -> None:
+        self._take_view(None)
+
+    def on_resize(self) -> None:
+        self._arrange_anew()
+        self._show_cursor()
+        self._update_position()
+
+    def on_focus(self) -> None:
+        self._refresh_row(self.cursor)
+
+    def on_blur(self) -> None:
+        self._refresh_row(self.cursor)
+
+    def watch_view(self, old: TableView, new: TableView) -> None:
+        if self.is_mounted:  # else on_mount takes it
+            self._take_view(old)
+
+    def validate_cursor(self, cursor: int) -> int:
+        return max(0, min(cursor, self.view.n_rows - 1))
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        self._show_cursor()
+        self._refresh_row(old)
+        self._refresh_row(new)
+        self._announce()
+
+    def validate_column(self, column: int) -> int:
+        return max(0, min(column, len(self._layout.columns) - 1))
+
+    def watch_column(self, old: int, new: int) -> None:
+        before = self._first
+        self._show_column()
+        if self._first != before:
+            self._forget_page()
+            self.refresh()
+        else:
+            self.refresh(Region(0, 0, self.size.width, 1))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._update_position()
+
+    def _take_view(self, old: TableView | None) -> None:
+        """Use a new view: keep the cursor on its table row and on its line of the screen."""
+        view = self.view
+        row_before = None if old is None else old.row_at(self.cursor)
+        offset = self.cursor - self.top
+        current = self.current_column
+        same_table = old is not None and old.table is view.table and old.columns == view.columns
+        if not same_table:
+            self._formats = format_columns(view, self.glyphs)
+        self._arrange()
+        found = view.find(row_before)
+        place = self.validate_cursor(self.cursor if found is None else found)
+        self.set_reactive(VirtualTable.cursor, place)
+        self.scroll_y = place - offset
+        self._show_cursor()
+        if not same_table and current is not None:
+            self.move_to_column(current)
+        self._update_position()
+        self.refresh()
+        if not same_table or self.current_row != row_before:
+            self._announce()
+
+    def _announce(self) -> None:
+        row = self.current_row
+        if row is not None:
+            self.post_message(self.RowHighlighted(self, row))
+
+    def _update_position(self) -> None:
+        n_rows, top = self.view.n_rows, self.top
+        total = f">{n_rows:,}" if self.view.is_partial else f"{n_rows:,}"
+        last = min(top + self.page_rows, n_rows)
+        self.position = self.position_template.format(first=min(top + 1, n_rows), last=last, total=total)
+
+    def _arrange_anew(self) -> None:
+        """Fit the columns to a new width; a first paint can come before the resize event."""
+        if self._arranged_for != self.size.width:
+            self._arrange()
+
+    def _arrange(self) -> None:
+        self._arranged_for = self.size.width
+        self._layout = arrange(self._formats, self._room())
+        self._forget_page()
+        self.set_reactive(VirtualTable.column, self.validate_column(self.column))
+        self._first = max(self._first, self._layout.n_frozen)
+        self._show_column()
+
+    def _show_cursor(self) -> None:
+        """Scroll so that the cursor row is visible; half a page at a time, since a scroll repaints all."""
+        if not self.top <= self.cursor < self.top + self.page_rows:
+            self.scroll_y = self.cursor - self.page_rows // 2
+
+    def _show_column(self) -> None:
+        layout, column = self._layout, self.column
+        self._first = min(self._first, max(len(layout.columns) - 1, layout.n_frozen))
+        if column < layout.n_frozen:
+            return
+        self._first = min(self._first, column)
+        while self._first < column:
+            drawn = dict(layout.visible(self._first, self._room()))
+            if drawn.get(column) == layout.widths[column]:
+                return
+            self._first += 1
+
+    # ---- actions ----
+
+    def action_cursor_down(self) -> None:
+        """Down one row."""
+        self.cursor += 1
+
+    def action_cursor_up(self) -> None:
+        """Up one row."""
+        self.cursor -= 1
+
+    def action_cursor_page_down(self) -> None:
+        """Down one page; the cursor keeps its line of the screen."""
+        self._turn_page(self.page_rows)
+
+    def action_cursor_page_up(self) -> None:
+        """Up one page; the cursor keeps its line of the screen."""
+        self._turn_page(-self.page_rows)
+
+    def action_cursor_top(self) -> None:
+        """To the first row."""
+        self.cursor = 0
+
+    def action_cursor_bottom(self) -> None:
+        """To the last row."""
+        self.cursor = self.view.n_rows - 1
+
+    def action_column_left(self) -> None:
+        """To the column at the left; the others scroll where it was not visible."""
+        self.column -= 1
+
+    def action_column_right(self) -> None:
+        """To the column at the right; the others scroll where it was not visible."""
+        self.column += 1
+
+    def action_open_row(self) -> None:
+        """Open the row under the cursor."""
+        row = self.current_row
+        if row is not None:
+            self.post_message(self.RowOpened(self, row))
+
+    def _turn_page(self, rows: int) -> None:
+        target = self.validate_cursor(self.cursor + rows)
+        self.scroll_y = self.top + rows
+        self.cursor = target
+
+    # Names of the scroll actions that containers have; theirs would animate.
+    action_page_down = action_cursor_page_down
+    action_page_up = action_cursor_page_up
+    action_scroll_home = action_cursor_top
+    action_scroll_end = action_cursor_bottom
+    action_top = action_cursor_top
+    action_bottom = action_cursor_bottom
+
+    # ---- mouse ----
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        event.stop()
+        if offset.y == 0:
+            self._click_header(offset.x)
+            return
+        position = self.top + offset.y - 1
+        if position < self.view.n_rows:
+            self.cursor = position
+            if event.chain == 2:
+                self.action_open_row()
+
+    def _click_header(self, x: int) -> None:
+        left = _PREFIX
+        for place, width in self._layout.visible(self._first, self._room()):
+            if left <= x < left + width:
+                self.column = place
+                self.post_message(self.HeaderSelected(self, self._layout.columns[place].spec.name))
+                return
+            left += width + self._layout.gap
+
+    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self._wheel(_WHEEL_ROWS)
+
+    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self._wheel(-_WHEEL_ROWS)
+
+    def _wheel(self, rows: int) -> None:
+        self.scroll_y = self.top + rows
+        self.cursor = max(self.top, min(self.cursor, self.top + self.page_rows - 1))
+
+    # ---- drawing ----
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._forget_page()
+
+    def _forget_page(self) -> None:
+        self._page_top = -1
+
+    def _refresh_row(self, position: int) -> None:
+        line = position - self.top + 1
+        if 0 < line < self.size.height:
+            self.refresh(Region(0, line, self.size.width, 1))
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.size.width, self.visual_style.rich_style
+        self._arrange_anew()
+        if y == 0:
+            return self._header(width, base)
+        position = self.top + y - 1
+        if position >= self.view.n_rows:
+            return Strip.blank(width, base)
+        if self._page_top != self.top or y > len(self._page):
+            self._page = self._format_page(self.top)
+            self._page_top = self.top
+        return self._row(self._page[y - 1], position == self.cursor, width, base)
+
+    def _header(self, width: int, base: Style) -> Strip:
+        glyphs, layout = self.glyphs, self._layout
+        drawn = layout.visible(self._first, self._room())
+        last = drawn[-1][0] if drawn else -1
+        style = base + self._component("virtual-table--header")
+        left = glyphs.more_left if self._first > layout.n_frozen else " "
+        right = glyphs.more_right if last + 1 < len(layout.columns) else " "
+        segments = [Segment(left + right, style)]
+        blanks = 1
+        for place, cells in drawn:
+            column = layout.columns[place]
+            order = glyphs.descending if self.view.is_descending else glyphs.ascending
+            mark = order if column.spec.name == self.view.sorted_by else " "
+            segments.append(Segment(" " * (blanks - 1) + mark, style))
+            current = "virtual-table--current-heading" if place == self.column else None
+            text = fit(column.heading, cells, column.align, glyphs.ellipsis)
+            segments.append(Segment(text, style + self._component(current)))
+            blanks = layout.gap
+        return Strip(segments).adjust_cell_length(width, style).simplify()
+
+    def _row(self, line: _Line, is_cursor: bool, width: int, base: Style) -> Strip:
+        glyphs = self.glyphs
+        style = base + self._component(line.style)
+        over = Style.null()
+        if is_cursor:
+            over = self._component(f"virtual-table--cursor{'' if self.has_focus else '-blurred'}")
+        prefix = (glyphs.cursor if is_cursor else " ") + (glyphs.mark if line.row in self.marked else " ")
+        segments = [Segment(prefix, style + over)]
+        segments += [Segment(text, style + self._component(name) + over) for text, name in line.runs]
+        return Strip(segments).adjust_cell_length(width, style + over).simplify()
+
+    def _component(self, name: str | None) -> Style:
+        if name is None:
+            return Style.null()
+        return self.get_component_rich_style(name, partial=True, default=Style.null())
+
+    def _format_page(self, top: int) -> list[_Line]:
+        """The visible rows as text, made column by column."""
+        view, layout, glyphs = self.view, self._layout, self.glyphs
+        rows = view.rows(top, top + self.page_rows)
+        numbers = [int(row) for row in rows]
+        cells: list[list[str]] = []
+        styles: list[list[str | None] | None] = []
+        blanks = " "
+        for place, width in layout.visible(self._first, self._room()):
+            column = layout.columns[place]
+            texts = column_texts(column.column, rows, column.write, glyphs)
+            cells.append([blanks + fit(text, width, column.align, glyphs.ellipsis) for text in texts])
+            choose = column.spec.style
+            styles.append(None if choose is None else [choose(row) for row in numbers])
+            blanks = " " * layout.gap
+        row_style = view.row_style
+        return [
+            _Line(row, _runs(cells, styles, i), None if row_style is None else row_style(row))
+            for i, row in enumerate(numbers)
+        ]
+
+
+def _runs(
+    cells: list[list[str]], styles: list[list[str | None] | None], i: int
+) -> tuple[tuple[str, str | None], ...]:
+    """Row `i` as few runs: cells without a style of their own are joined."""
+    runs: list[tuple[str, str | None]] = []
+    plain = ""
+    for column, names in zip(cells, styles, strict=True):
+        name = None if names is None else names[i]
+        if name is None:
+            plain += column[i]
+            continue
+        text = column[i].lstrip(" ")
+        plain += " " * (len(column[i]) - len(text))
+        runs += [(plain, None), (text, name)] if plain else [(text, name)]
+        plain = ""
+    if plain:
+        runs.append((plain, None))
+    return tuple(runs)
