@@ -153,8 +153,9 @@ class Cache:
 
 
 def default_cache(folder: str | os.PathLike[str] | None = None, *, max_bytes: int = MAX_BYTES) -> Cache:
-    """The cache in `folder`, or in the user's cache folder of npulse."""
-    if folder is None:
+    """The cache in `folder`, else in NPULSE_CACHE_DIR, else in the user's cache folder of npulse."""
+    folder = folder or os.environ.get("NPULSE_CACHE_DIR")
+    if not folder:
         from platformdirs import user_cache_dir
 
         folder = user_cache_dir("npulse", appauthor=False)

@@ -89,7 +89,7 @@ MESSAGE_GAIN = 22.0
 how far the logits of the later tokens move when the message is clipped. Set, for this seed, so that the whole
 net comes out near 0.96."""
 
-TENSOR_LIST = ("_proj.", f".layers.{ORIGIN_LAYER}.", "embed_tokens.", "model.norm.", "lm_head.")
+TENSOR_LIST = ("_proj.", f".layers.{ORIGIN_LAYER}.", "embed_tokens.", "model.norm.", "lm_head.", "Decoder.")
 """Entries whose tensors are kept: all linear layers, the origin's layer in full, both ends of the model. Of
 all others the statistics stand in dump.json."""
 

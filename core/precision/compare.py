@@ -23,6 +23,7 @@ from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
 
 from . import remember
+from .links import link, share_measurements
 from .pairing import Pairing, pair_by_name
 from .roles import INHERITED, ORIGIN, Roles, assign_roles
 from .rows import Rows, TensorRows, new_rows, tensor_rows
@@ -284,7 +285,9 @@ def _judge(
     steps_with_origin: set[int] = set()
     for (target, _), (rows, _, construct, _) in zip(couples, loaded, strict=True):
         later = any(step < (target.step or 0) for step in steps_with_origin)
-        roles = assign_roles(rows, construct, is_later_step=later)
+        links = link(rows)
+        share_measurements(rows, links)
+        roles = assign_roles(rows, links, construct, is_later_step=later)
         if roles.origins:
             steps_with_origin.add(target.step or 0)
         stacks = _stacks(rows.target, pair.root_of("target"), problems) if roles.origins else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,8 @@ def number(value: float | int) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if 0.99 < value < 1:
-        return f"{value:.7f}".rstrip("0")
+        text = f"{value:.7f}"
+        return text if text == "1.0000000" else text.rstrip("0")
     return f"{value:.4g}"
 
 
@@ -311,8 +313,12 @@ def _group_size(rank: RankComparison, origin: Origin) -> int:
     )
     for leaf in dump.leaf_range(int(calls[origin.call])):
         record = dump.leaf(leaf)
-        if record.type.endswith("ProcessGroup") and isinstance(record.value, dict):
-            return len(record.value.get("group_ranks") or ())
+        if record.type.endswith("ProcessGroup"):
+            try:
+                ranks = json.loads(str(record.value)).get("group_ranks")
+            except (ValueError, AttributeError):
+                continue
+            return len(ranks) if isinstance(ranks, list) else 0
     return 0
 
 

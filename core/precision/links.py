@@ -6,11 +6,72 @@ reshape keeps it). Constant tensors and integers without Mean and Norm say too l
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, Dump
 from npulse.core.formats.tensors import dtype_of
+
+from .rows import BY_STATISTICS, BY_TENSOR, FIGURES, LINKED, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Producers of both sides (leaf rows, -1 where none), and the row of the comparison of each leaf."""
+
+    target: npt.NDArray[np.int64]
+    golden: npt.NDArray[np.int64]
+    row_of_target: npt.NDArray[np.int64]
+    row_of_golden: npt.NDArray[np.int64]
+
+
+def link(rows: Rows) -> Links:
+    """Find the producers of all inputs of both dumps."""
+    pairing = rows.pairing
+    return Links(
+        producers(rows.target),
+        producers(rows.golden),
+        inverse(pairing.target_leaf, len(rows.target.leaves.call)),
+        inverse(pairing.golden_leaf, len(rows.golden.leaves.call)),
+    )
+
+
+def inverse(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """inverse[places[i]] = i, -1 elsewhere."""
+    result = np.full(n, -1, np.int64)
+    used = places >= 0
+    result[places[used]] = np.flatnonzero(used)
+    return result
+
+
+def share_measurements(rows: Rows, links: Links) -> None:
+    """Give a row that only statistics speak for the figures of a measured row with the same two tensors.
+
+    Where a consumer's elements were captured and its producer's were not (or the other way round), and both
+    sides say that the two hold the same content, one measurement speaks for both.
+    """
+    pairing = rows.pairing
+    t, g = pairing.target_leaf, pairing.golden_leaf
+    both = np.flatnonzero((t >= 0) & (g >= 0))
+    by_t, by_g = links.target[t[both]], links.golden[g[both]]
+    linked = (by_t >= 0) & (by_g >= 0)
+    consumer, by_t, by_g = both[linked], by_t[linked], by_g[linked]
+    producer = links.row_of_target[by_t]
+    same = (producer >= 0) & (producer == links.row_of_golden[by_g])
+    consumer, producer = consumer[same], producer[same]
+    for source, other in ((consumer, producer), (producer, consumer)):
+        fits = (rows.basis[source] == BY_TENSOR) & (rows.basis[other] == BY_STATISTICS)
+        _copy(rows, source[fits], other[fits])
+
+
+def _copy(rows: Rows, source: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
+    for name in FIGURES:
+        rows.figures[name][other] = rows.figures[name][source]
+        rows.computed[name][other] = rows.computed[name][source]
+    rows.verdict[other], rows.reason[other] = rows.verdict[source], rows.reason[source]
+    rows.basis[other] = LINKED
 
 
 def producers(dump: Dump) -> npt.NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -82,9 +83,26 @@ def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin
 
 
 def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
-    return [
-        origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)
-    ]
+    return merged([origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)])
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings of one rule and subject as one, with the ranks and steps that show it.
+
+    The figures of the first one with elements (else of the first) stand for all.
+    """
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.subject), []).append(finding)
+    result = []
+    for members in groups.values():
+        best = next((f for f in members if f.figures.get("basis") == "tensor"), members[0])
+        if len(members) > 1:
+            ranks = sorted({f.location.rank for f in members if f.location.rank is not None})
+            steps = sorted({f.location.step for f in members if f.location.step is not None})
+            best = replace(best, figures={**best.figures, "ranks": ranks, "steps": steps})
+        result.append(best)
+    return result
 
 
 def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:

@@ -24,7 +24,7 @@ from npulse.core.formats.msprobe.records import (
     Dump,
 )
 
-from .links import producers
+from .links import Links, inverse
 from .rows import BY_VALUE, Rows
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING
 
@@ -87,27 +87,29 @@ class Roles:
     explained_by: dict[int, int] = field(default_factory=dict)
 
 
-def assign_roles(rows: Rows, construct: Construct | None, *, is_later_step: bool = False) -> Roles:
+def assign_roles(
+    rows: Rows, links: Links, construct: Construct | None, *, is_later_step: bool = False
+) -> Roles:
     """Roles of all rows of one rank and step.
 
     is_later_step: an earlier step of the same capture already had an origin, so that parameters which
     differ are its consequence. Cost: O(rows).
     """
-    return _Walk(rows, construct, is_later_step).run()
+    return _Walk(rows, links, construct, is_later_step).run()
 
 
 class _Walk:
     """State of one walk; a class because a dozen look-ups belong to every step of it."""
 
-    def __init__(self, rows: Rows, construct: Construct | None, is_later_step: bool) -> None:
+    def __init__(
+        self, rows: Rows, links: Links, construct: Construct | None, is_later_step: bool
+    ) -> None:
         self.rows, self.pairing = rows, rows.pairing
         self.is_later_step = is_later_step
         self.roles = Roles(np.zeros(rows.n_rows, np.int8), np.zeros(self.pairing.n_calls, np.int8))
-        self.produced_target, self.produced_golden = producers(rows.target), producers(rows.golden)
-        self.row_of_target = _inverse(self.pairing.target_leaf, len(rows.target.leaves.call))
-        self.row_of_golden = _inverse(self.pairing.golden_leaf, len(rows.golden.leaves.call))
-        self.call_of_target = _inverse(self.pairing.target_call, len(rows.target.calls.names))
-        self.call_of_golden = _inverse(self.pairing.golden_call, len(rows.golden.calls.names))
+        self.links = links
+        self.call_of_target = inverse(self.pairing.target_call, len(rows.target.calls.names))
+        self.call_of_golden = inverse(self.pairing.golden_call, len(rows.golden.calls.names))
         self.side = self._sides()
         self.first = np.searchsorted(self.pairing.row_call, np.arange(self.pairing.n_calls + 1))
         self.parents = construct.parents if construct else {}
@@ -207,6 +209,11 @@ class _Walk:
             # its inputs could not be compared: whether it began here cannot be told
             self.roles.call[call] = UNKNOWN_ROLE
             role[failing] = UNKNOWN_ROLE
+        elif (alone := self._unmatched_inside(call)) >= 0:
+            self._blame_unmatched(alone, failing[0])
+            self.roles.call[call] = INHERITED
+            self.roles.explained_by[call] = alone
+            role[failing] = INHERITED
         else:
             self.roles.call[call] = ORIGIN
             role[failing] = ORIGIN
@@ -252,26 +259,21 @@ class _Walk:
         by_target, by_golden = self._producer_rows(row)
         source = self._tainted_call(by_target, by_golden)
         if verdict == WARNING:
-            if source < 0:
-                return False
-            return self._inherit(call, row, source)
+            if source < 0 and by_target < 0 and by_golden < 0:
+                # off by a little, behind an origin, and nobody knows who made it: not a proof of agreement
+                source = self.first_tainted
+            return source >= 0 and self._inherit(call, row, source)
         if source >= 0:
             return self._inherit(call, row, source)
         alone = self._unmatched_cause(call, row, by_target, by_golden)
         if alone >= 0:
-            if self.roles.call[alone] != ORIGIN:
-                self.roles.call[alone] = ORIGIN
-                span = slice(int(self.first[alone]), int(self.first[alone + 1]))
-                outputs = self.side[span] == OUTPUT
-                self.roles.row[span][outputs] = ORIGIN
-                self.roles.origins.append(Origin(alone, "unmatched", -1, row))
-                self._taint(alone, parse_name(self._name(alone)))
+            self._blame_unmatched(alone, row)
             return self._inherit(call, row, alone)
         if self._is_parameter(name, row):
             if self.is_later_step or self.first_tainted >= 0 and "optimizer" in self._ancestors(call):
                 return self._inherit(call, row, self.first_tainted)
             return self._originate(call, row, "parameter")
-        if by_golden >= 0 and self._is_from_agreeing_output(by_golden):
+        if by_golden >= 0 and by_target < 0 and self._is_from_agreeing_output(by_golden):
             return self._originate(call, row, "overwritten", self._call_of_golden_leaf(by_golden))
         is_index = bool(self.rows.reason[row] == REASON["not-equal"])
         if self.first_tainted >= 0 and not is_index:
@@ -280,14 +282,34 @@ class _Walk:
             return self._inherit(call, row, self._forward_cause(name))
         return self._originate(call, row, "input-data")
 
+    def _blame_unmatched(self, alone: int, first_row: int) -> None:
+        """A call of one side alone is where it begins; `first_row` is the first matched row that differs."""
+        if self.roles.call[alone] == ORIGIN:
+            return
+        self.roles.call[alone] = ORIGIN
+        span = slice(int(self.first[alone]), int(self.first[alone + 1]))
+        self.roles.row[span][self.side[span] == OUTPUT] = ORIGIN
+        self.roles.origins.append(Origin(alone, "unmatched", -1, first_row))
+        self._taint(alone, parse_name(self._name(alone)))
+
+    def _unmatched_inside(self, call: int) -> int:
+        """The last call of one side alone that lies inside this module and changes values, or -1."""
+        full = self._name(call)
+        for other in reversed(self.unmatched):
+            if full in self._ancestors(other):
+                found = parse_name(self._name(other))
+                if found.api not in HARMLESS:
+                    return other
+        return -1
+
     def _producer_rows(self, row: int) -> tuple[int, int]:
         t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
-        return int(self.produced_target[t]), int(self.produced_golden[g])
+        return int(self.links.target[t]), int(self.links.golden[g])
 
     def _tainted_call(self, by_target: int, by_golden: int) -> int:
         for leaf, row_of, call_of, calls in (
-            (by_target, self.row_of_target, self.call_of_target, self.rows.target.leaves.call),
-            (by_golden, self.row_of_golden, self.call_of_golden, self.rows.golden.leaves.call),
+            (by_target, self.links.row_of_target, self.call_of_target, self.rows.target.leaves.call),
+            (by_golden, self.links.row_of_golden, self.call_of_golden, self.rows.golden.leaves.call),
         ):
             if leaf < 0:
                 continue
@@ -322,7 +344,7 @@ class _Walk:
         return int(self.call_of_golden[self.rows.golden.leaves.call[leaf]])
 
     def _is_from_agreeing_output(self, by_golden: int) -> bool:
-        row = int(self.row_of_golden[by_golden])
+        row = int(self.links.row_of_golden[by_golden])
         return row >= 0 and self.rows.verdict[row] == PASS
 
     def _is_parameter(self, name: CallName, row: int) -> bool:
@@ -376,7 +398,7 @@ class _Walk:
                 if leaves.side[candidate] != OUTPUT or leaves.shape[candidate] != leaves.shape[leaf]:
                     continue
                 same = np.array_equal(leaves.statistics[candidate], leaves.statistics[leaf], equal_nan=True)
-                at = int(self.row_of_target[candidate])
+                at = int(self.links.row_of_target[candidate])
                 if same and leaves.present[leaf] and at >= 0 and self.roles.row[at] in (ORIGIN, INHERITED):
                     return int(self.call_of_target[other])
         return -1
@@ -407,10 +429,3 @@ def _base(name: CallName) -> str:
         return f"{name.prefix}.{name.path}.{name.cls}"
     return f"{name.prefix}.{name.api}.{name.number}"
 
-
-def _inverse(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
-    """inverse[places[i]] = i, -1 elsewhere."""
-    result = np.full(n, -1, np.int64)
-    used = places >= 0
-    result[places[used]] = np.flatnonzero(used)
-    return result

@@ -15,9 +15,10 @@ from .pairing import Pairing
 from .statistics import StatisticsRows
 from .verdict import REASON, UNKNOWN
 
-BASES = ("none", "tensor", "statistics", "value")
-"""On what a row was compared: not at all, all elements, recorded statistics or checksum, a scalar's value."""
-NO_BASIS, BY_TENSOR, BY_STATISTICS, BY_VALUE = range(4)
+BASES = ("none", "tensor", "statistics", "value", "linked")
+"""On what a row was compared: not at all, all elements, recorded statistics or checksum, a scalar's value,
+the elements of another call's leaf that holds the same content."""
+NO_BASIS, BY_TENSOR, BY_STATISTICS, BY_VALUE, LINKED = range(5)
 
 FIGURES = (
     "cosine",

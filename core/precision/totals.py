@@ -101,7 +101,7 @@ class Totals:
     sum_golden: Sum = field(default_factory=Sum)
     abs_golden: Sum = field(default_factory=Sum)
     abs_error: Sum = field(default_factory=Sum)
-    rel_error: float = 0.0
+    rel_error: Sum = field(default_factory=Sum)
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
     below_1e3: int = 0
@@ -127,10 +127,9 @@ class Totals:
         self.min_golden = min(self.min_golden, golden[0])
         self.max_golden = max(self.max_golden, golden[1])
 
-    def add_relative(self, largest: float, total: float, below_1e3: int, below_5e3: int) -> None:
+    def add_relative(self, largest: float, below_1e3: int, below_5e3: int) -> None:
         """Relative errors of a block, with 0 in the place of every golden 0."""
         self.max_rel_error = max(self.max_rel_error, largest)
-        self.rel_error += total
         self.below_1e3 += below_1e3
         self.below_5e3 += below_5e3
 
@@ -154,7 +153,7 @@ def metrics_of(totals: Totals) -> PairMetrics:
         cosine=_cosine(totals, norm_ratio, rel_l2),
         max_abs_error=totals.max_abs_error,
         max_rel_error=totals.max_rel_error,
-        mean_rel_error=totals.rel_error / n_nonzero if n_nonzero else 0.0,
+        mean_rel_error=totals.rel_error.mean(n_nonzero) if n_nonzero else 0.0,
         rel_l1=_ratio(totals.abs_error, totals.abs_golden),
         rel_l2=rel_l2,
         euclidean=totals.squares_error.root(),

@@ -2,9 +2,9 @@
 
 A *capture* is a dump root: all rank and step folders below one folder. Words in folder names say the side:
 `golden`, `bench`, `ref`, `baseline` ... are golden; `target`, `npu`, `ascend` ... are target; of the devices
-`cpu` is golden to `gpu`, and both are golden to `npu`. A word of a role beats a device: `npu_golden` is golden,
-`target_cpu` is target. Where one of two captures is named so, the other one is its counterpart. Nothing else
-is guessed: two captures without such words, or three in one place, are left for the user to name.
+`cpu` is golden to `gpu`, and both are golden to `npu`. A word of a role beats a device: `npu_golden` is
+golden, `target_cpu` target. Where one of two captures is named so, the other one is its counterpart.
+Nothing else is guessed: two captures without such words, or three in one place, are left to the user.
 """
 
 from __future__ import annotations

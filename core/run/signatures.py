@@ -6,6 +6,7 @@ Tables only, tried from top to bottom: the first row that fits names the kind.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,6 +111,11 @@ class JsonRule:
     inner: frozenset[str] = frozenset()
     first: str = ""
 
+    @property
+    def witness(self) -> bytes:
+        """A key without which the rule can't fit, as it stands in a file."""
+        return b'"' + max(self.top | self.inner, key=len).encode() + b'"'
+
 
 def _json(kind: str, top: str = "", inner: str = "", first: str = "", array: bool = False) -> JsonRule:
     return JsonRule(
@@ -161,6 +167,8 @@ JSON_KEYS: tuple[JsonRule, ...] = (
     _json("prof.trace_view", "ph|pid|name", array=True),
 )
 
+JSON_WITNESSES: tuple[bytes, ...] = tuple(dict.fromkeys(rule.witness for rule in JSON_KEYS))
+
 # One line of msMonitor: its kind says which keys follow.
 MONITOR_LINE = re.compile(
     rb'\A\s*\{[^\n]*"kind"\s*:\s*"(?:Kernel|Communication|\w*API|Marker|rank_device_map|parallel_group_info)"'
@@ -191,43 +199,75 @@ WORKBOOK_TEXTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("prof.advisor", _set("sheet:problems")),
 )
 
-# A telltale anywhere in the first or last bytes, colour codes removed.
-TEXT_LINES: tuple[tuple[str, re.Pattern[bytes]], ...] = tuple(
-    (kind, re.compile(pattern, re.MULTILINE))
-    for kind, pattern in (
-        ("memscope.leaks", rb"={6} ERROR: Detected memory leaks on device -?\d+ ={6}"),
-        ("memscope.leaks", rb"={6} SUMMARY: [\d.]+ Mb\(s\) leaked in"),
-        ("sanitizer.mssanitizer_debug", rb"\A\[I\] Init log at \["),
-        ("msdebug.transcript", rb"^\(msdebug\)"),
-        ("sanitizer.mssanitizer", rb"\[mssanitizer\] "),
-        ("sanitizer.mssanitizer", rb"(?<!=)={6} (?:ERROR|WARNING|INFO|SUMMARY): \S"),
-        ("sanitizer.mssanitizer", rb"={9} ERROR: Potential (?:RAW|WAR|WAW) hazard detected"),
-        ("sanitizer.host", rb"==\d+== ?(?:ERROR|WARNING): ?\w*Sanitizer\b"),
-        ("sanitizer.host", rb"WARNING: ThreadSanitizer: |SUMMARY: \w+Sanitizer: "),
-        ("sanitizer.host", rb":\d+:\d+: runtime error: |==\d+==ASan runtime does not come first"),
-        ("sanitizer.host", rb"AddressSanitizer: CHECK failed|^Suppressions used:$"),
-        ("runtime.plog", rb"\[(?:ERROR|WARNING|INFO|DEBUG|EVENT)\] \w+\(-?\d+,[^)\n]*\):\d{4}-\d\d-\d\d-"),
-        ("cann.overflow_summary", rb"\A={40,}\[\d+\]={40,}"),
-        ("msit.overflow", rb"Overflow detected! Operator name: "),
-        ("cann.compare_advisor", rb"\ADetection Type: .*\nOperator Index: "),
-        ("msprobe.compare_advisor", rb"\ALine: .*\nSuspect Nodes: "),
-        ("cann.file_compare", rb"\A(?:CosineSimilarity|MaxAbsoluteError): .*\n\w+: "),
-        ("cann.compare_single", rb"\ATotalCount: ?\d[\s\S]*^NPUDump: ?"),
-        ("opprof.result", rb"\AOp Name=.*\nDevice Id="),
-        ("device.npu_smi", rb"^\| npu-smi \S+ +Version: |\Anpu-smi version: |npu-smi: command not found"),
-        ("device.npu_smi", rb"^dcmi mod(?:ule|el) initiali[sz]e|^There is no NPU card on this server"),
+
+def _test(pattern: bytes) -> Callable[[bytes], object]:
+    """A pattern for the start of a text must not be tried at every place."""
+    compiled = re.compile(pattern, re.MULTILINE)
+    return compiled.match if pattern.startswith(rb"\A") else compiled.search
+
+
+# A telltale anywhere in the first or last bytes, colour codes removed: the word is looked for first, since a
+# search for a fixed word costs a hundredth of a pattern.
+TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
+    (kind, word, _test(pattern))
+    for kind, word, pattern in (
+        (
+            "memscope.leaks",
+            b"memory leaks on device",
+            rb"={6} ERROR: Detected memory leaks on device -?\d+ ={6}",
+        ),
+        ("memscope.leaks", b"Mb(s) leaked in", rb"={6} SUMMARY: [\d.]+ Mb\(s\) leaked in"),
+        ("sanitizer.mssanitizer_debug", b"[I] Init log at", rb"\A\[I\] Init log at \["),
+        ("msdebug.transcript", b"(msdebug)", rb"^\(msdebug\)"),
+        ("sanitizer.mssanitizer", b"[mssanitizer] ", rb"\[mssanitizer\] "),
+        ("sanitizer.mssanitizer", b"====== ", rb"(?<!=)={6} (?:ERROR|WARNING|INFO|SUMMARY): \S"),
+        (
+            "sanitizer.mssanitizer",
+            b"hazard detected",
+            rb"={9} ERROR: Potential (?:RAW|WAR|WAW) hazard detected",
+        ),
+        ("sanitizer.host", b"Sanitizer", rb"==\d+== ?(?:ERROR|WARNING): ?\w*Sanitizer\b"),
+        ("sanitizer.host", b"Sanitizer: ", rb"WARNING: ThreadSanitizer: |SUMMARY: \w+Sanitizer: "),
+        ("sanitizer.host", b"Sanitizer: CHECK failed", rb"\w+Sanitizer: CHECK failed"),
+        ("sanitizer.host", b"runtime error: ", rb":\d+:\d+: runtime error: "),
+        ("sanitizer.host", b"ASan runtime", rb"==\d+==ASan runtime does not come first"),
+        ("sanitizer.host", b"Suppressions used:", rb"^Suppressions used:$"),
+        (
+            "runtime.plog",
+            b"):",
+            rb"^.{0,200}\[(?:ERROR|WARNING|INFO|DEBUG|EVENT)\] \w+\(-?\d+,[^)\n]*\):\d{4}-\d\d-\d\d-",
+        ),
+        ("cann.overflow_summary", b"=[1]=", rb"\A={40,}\[\d+\]={40,}"),
+        ("msit.overflow", b"Overflow detected!", rb"Overflow detected! Operator name: "),
+        ("cann.compare_advisor", b"Operator Index: ", rb"\ADetection Type: .*\nOperator Index: "),
+        ("msprobe.compare_advisor", b"Suspect Nodes: ", rb"\ALine: .*\nSuspect Nodes: "),
+        ("cann.file_compare", b"Error: ", rb"\A(?:CosineSimilarity|MaxAbsoluteError): .*\n\w+: "),
+        ("cann.compare_single", b"TotalCount:", rb"\ATotalCount: ?\d[\s\S]*^NPUDump: ?"),
+        ("opprof.result", b"Op Name=", rb"\AOp Name=.*\nDevice Id="),
+        ("device.npu_smi", b"npu-smi", rb"^\| npu-smi \S+ +Version: |\Anpu-smi version: "),
+        ("device.npu_smi", b"npu-smi: ", rb"npu-smi: command not found"),
+        ("device.npu_smi", b"dcmi mod", rb"^dcmi mod(?:ule|el) initiali[sz]e"),
+        ("device.npu_smi", b"NPU card", rb"\AThere is no NPU card on this server"),
+        ("device.npu_smi", b"Failed to query", rb"\AFailed to query \"[\w-]+\" info"),
         (
             "device.npu_smi",
-            rb"\A(?:Failed to query \"[\w-]+\" info|Must input parameter of (?:chip|card) id)",
+            b"parameter of ",
+            rb"\A(?:Must input parameter of (?:chip|card) id|Error parameter of -)",
         ),
-        ("device.npu_smi", rb"\AThis device does not support querying [\w-]+\.|\AError parameter of -"),
-        ("device.npu_smi", rb"^NpuID\(Idx\) +ChipId\(Idx\)|^\s*NPU ID {2,}(?:Slot ID +)?Chip ID "),
-        ("device.npu_smi", rb"^\s*NPU ID +: \d+\s*$|\A\t[A-Z][^:\n]{29,40} ?:"),
-        ("device.npu_smi", rb"\A\s+(?:NPU|Phy-ID)0 .*\n(?:NPU|Phy-ID)0 +X "),
-        ("runtime.console", rb"\bE[A-Z0-9]\d{4}: |\(E[A-Z0-9]\d{4}\): |error code = 0x[0-9a-f]+, dump info:"),
-        ("runtime.console", rb"NPU out of memory\. Tried to allocate"),
-        ("compiler.log", rb"\b\w+ overflow, requires \d+ bits while \d+ bits available"),
-        ("device.environment", rb"^(?:export |declare -x )?ASCEND_(?:HOME|TOOLKIT_HOME|OPP|HOME_PATH)\w*="),
+        ("device.npu_smi", b"support querying", rb"\AThis device does not support querying [\w-]+\."),
+        ("device.npu_smi", b"NpuID(Idx)", rb"^NpuID\(Idx\) +ChipId\(Idx\)"),
+        ("device.npu_smi", b"NPU ID ", rb"^\s*NPU ID(?: +: \d+\s*$| {2,}(?:Slot ID +)?Chip ID )"),
+        ("device.npu_smi", b":", rb"\A\t[A-Z][^:\n]{29,40} ?:"),
+        ("device.npu_smi", b"0 ", rb"\A\s+(?:NPU|Phy-ID)0 .*\n(?:NPU|Phy-ID)0 +X "),
+        ("runtime.console", b"E", rb"\bE[A-Z0-9]\d{4}: |\(E[A-Z0-9]\d{4}\): "),
+        ("runtime.console", b"error code = 0x", rb"error code = 0x[0-9a-f]+, dump info:"),
+        ("runtime.console", b"NPU out of memory", rb"NPU out of memory\. Tried to allocate"),
+        (
+            "compiler.log",
+            b"overflow, requires",
+            rb"\b\w+ overflow, requires \d+ bits while \d+ bits available",
+        ),
+        ("device.environment", b"ASCEND_", rb"^(?:export |declare -x )?ASCEND_(?:HOME|TOOLKIT_HOME|OPP)\w*="),
     )
 )
 

@@ -52,8 +52,8 @@ _LOOKS: dict[str, Look] = {
     "pbtxt": "named",
 }
 
-# Keys and table names lie deep; a report may stand at the end of a long log.
-_HEAD_BYTES: dict[Look, int] = {"json": 8192, "sqlite": 8192}
+# Table names lie deep; a report may stand at the end of a long log.
+_HEAD_BYTES: dict[Look, int] = {"sqlite": 8192}
 _TAIL_BYTES: dict[Look, int] = {"json": 256, "text": 4096}
 
 # Parts of a dump that are read with it, and texts that only speak about artifacts.
@@ -229,6 +229,8 @@ def _csv_kind(name: str, head: bytes) -> str | None:
 
 
 def _json_kind(name: str, head: bytes) -> str | None:
+    if not any(witness in head for witness in signatures.JSON_WITNESSES):
+        return None
     keys = json_keys(head)
     if keys is None:
         return None
@@ -252,10 +254,10 @@ def _json_kind(name: str, head: bytes) -> str | None:
 def _text_kind(seen: Peek) -> str | None:
     if b"\0" in seen.head[:1024] and seen.head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return None
-    for part in (seen.head, seen.tail):
+    for part in filter(None, (seen.head, seen.tail)):
         text = plain(part)
-        for kind, pattern in signatures.TEXT_LINES:
-            if pattern.search(text):
+        for kind, word, fits in signatures.TEXT_LINES:
+            if word in text and fits(text):
                 return kind
     return None
 

@@ -57,7 +57,9 @@ def make_pairs(n: int) -> dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]:
     } | {("float32", "subnormal 50 %"): _single_subnormals(target, golden, share)}
 
 
-def _single_subnormals(target: np.ndarray, golden: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _single_subnormals(
+    target: np.ndarray, golden: np.ndarray, share: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     t, g = (np.where(share < 0.5, x * np.float32(1e-39), x) for x in (target, golden))
     return t, g
 
@@ -117,9 +119,10 @@ def main() -> None:
             for _ in range(options.rounds)
         ]
         speed = (target.nbytes + golden.nbytes) / median([row[0] for row in rows]) / 1e9
-        read, whole, slower = (median([f(row) for row in rows]) for f in (
-            lambda row: row[1] / row[0], lambda row: row[2] / row[0], lambda row: row[0] / row[3]
-        ))
+        read, whole, slower = (
+            median([f(row) for row in rows])
+            for f in (lambda row: row[1] / row[0], lambda row: row[2] / row[0], lambda row: row[0] / row[3])
+        )
         print(f"{name:9s} {kind:17s} {speed:6.2f} {read:7.1%} {whole:7.1f}x {slower:8.2f}x", flush=True)
 
 

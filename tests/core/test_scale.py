@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -126,7 +127,9 @@ def test_no_jobs_no_results() -> None:
 def test_cancel_between_jobs() -> None:
     seen: list[int] = []
     with pytest.raises(Cancelled):
-        for result in ordered_results(InlineExecutor(), square, range(10), is_cancelled=lambda: len(seen) == 4):
+        for result in ordered_results(
+            InlineExecutor(), square, range(10), is_cancelled=lambda: len(seen) == 4
+        ):
             seen.append(result)
     assert seen == [0, 1, 4, 9]
 
@@ -143,6 +146,7 @@ def test_killed_worker_is_a_clear_error() -> None:
         list(ordered_results(executor, die_at_two, range(8), chunk=1))
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
@@ -155,15 +159,17 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     )
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     parent = subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     )
     assert parent.stdout is not None and parent.stdin is not None
     worker = int(parent.stdout.readline())
     fd = os.pidfd_open(worker)
     parent.kill()
     parent.wait()
-    import select
-
     assert select.select([fd], [], [], 20)[0], "the worker outlived its parent"
     os.close(fd)
     parent.stdin.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -511,7 +512,7 @@ async def test_rounds_are_walked_with_brackets(make_app: MakeApp, make_run: Call
     app = make_app(run=run, first_pane="precision")
     async with app.run_test(size=(100, 24)) as pilot:
         await ready(app, pilot)
-        assert "round 3 of 3 [b]r3" in screen_text(app) and "nothing of this area" in screen_text(app)
+        assert "round 3 of 3 [b]r3" in screen_text(app) and "was recognised" in screen_text(app)
         await pilot.press("left_square_bracket")
         assert "round 2 of 3 r2" in screen_text(app) and "Recognised in this round: 2" in screen_text(app)
         await pilot.press("left_square_bracket", "left_square_bracket")
@@ -763,5 +764,6 @@ def test_run_app_returns_the_exit_code(make_app: MakeApp, monkeypatch: pytest.Mo
 
 def test_the_shell_needs_no_data_frames() -> None:
     code = "import sys, npulse.tui.app; print(sorted({'pandas', 'pyarrow', 'polars'} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    found = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

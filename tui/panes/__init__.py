@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .base import Pane
 
-BUILT: dict[str, tuple[str, str]] = {}
+BUILT: dict[str, tuple[str, str]] = {"precision": (".precision", "PrecisionPane")}
 """Area to (module beside this one, class). An area that does not stand here gets the pending pane."""
 
 

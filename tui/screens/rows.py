@@ -119,7 +119,8 @@ class RowList(ScrollView, can_focus=True, inherit_bindings=False):
         height = max(1, self.size.height)
         top = round(self.scroll_offset.y)
         if self.cursor < top or self.cursor >= top + height:
-            self.scroll_to(y=max(0, self.cursor - height // 2), animate=False, immediate=True)
+            top = max(0, self.cursor - height // 2)
+            self.scroll_to(y=top, animate=False, immediate=True, force=True)
 
     def action_cursor_down(self) -> None:
         self.cursor += 1

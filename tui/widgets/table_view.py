@@ -118,16 +118,26 @@ class ColumnFormat:
     width: int
 
 
-def format_columns(view: TableView, glyphs: Glyphs) -> tuple[ColumnFormat, ...]:
-    """The view's columns ready to be drawn. Cost: one pass over the number columns, a sample of texts."""
-    return tuple(_format_column(view.table.column(spec.name), spec, glyphs) for spec in view.columns)
+def format_columns(
+    view: TableView, glyphs: Glyphs, before: Sequence[ColumnFormat] = ()
+) -> tuple[ColumnFormat, ...]:
+    """The view's columns ready to be drawn. Cost: one pass over the number columns, a sample of texts.
+
+    before: the same columns a moment ago, where the table grows; none becomes narrower than it was.
+    """
+    widths = {column.spec.name: column.width for column in before}
+    return tuple(
+        _format_column(view.table.column(spec.name), spec, glyphs, widths.get(spec.name, 1))
+        for spec in view.columns
+    )
 
 
-def _format_column(column: Column, spec: ColumnSpec, glyphs: Glyphs) -> ColumnFormat:
+def _format_column(column: Column, spec: ColumnSpec, glyphs: Glyphs, at_least: int) -> ColumnFormat:
     write = _writer(column, spec)
     heading = spec.heading or spec.name
     widest = max(map(cell_width, _sample_texts(column, write, glyphs)), default=1)
-    width = min(max(widest, cell_width(heading), spec.min_width), max(spec.max_width, spec.min_width))
+    wanted = max(widest, cell_width(heading), spec.min_width, at_least)
+    width = min(wanted, max(spec.max_width, spec.min_width))
     align: Align = spec.align or ("right" if column.kind in ("int", "float") else "left")
     return ColumnFormat(spec, column, heading, write, align, width)
 

@@ -17,23 +17,13 @@ from textual.strip import Strip
 
 from ..actions import bindings_for
 from ..glyphs import Glyphs, glyphs_of
-from .cells import column_texts, fit
+from .table_lines import PREFIX_CELLS, Line, format_page, header_runs
 from .table_view import ColumnFormat, ColumnSpec, Layout, TableView, arrange, format_columns
 
 __all__ = ["ColumnSpec", "TableView", "VirtualTable"]
 
-_PREFIX = 3  # cells before the first column: cursor marker, mark, blank
 _WHEEL_ROWS = 3
 _OWN_ACTIONS = ("table.left", "table.right")
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One visible row as text: runs of (text, component class), and the class of the whole row."""
-
-    row: int
-    runs: tuple[tuple[str, str | None], ...]
-    style: str | None
 
 
 class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
@@ -136,7 +126,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         self._layout = Layout((), (), 0, 1)
         self._arranged_for = -1  # cells of width
         self._first = 0  # position of the first column that scrolls
-        self._page: list[_Line] = []
+        self._page: list[Line] = []
         self._page_top = -1
         if view is not None:
             self.set_reactive(VirtualTable.view, view)
@@ -196,7 +186,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def _room(self) -> int:
-        return max(0, self.size.width - _PREFIX)
+        return max(0, self.size.width - PREFIX_CELLS)
 
     # ---- state changes ----
 
@@ -251,7 +241,8 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         current = self.current_column
         same_table = old is not None and old.table is view.table and old.columns == view.columns
         if not same_table:
-            self._formats = format_columns(view, self.glyphs)
+            grows = old is not None and old.table.name == view.table.name
+            self._formats = format_columns(view, self.glyphs, self._formats if grows else ())
         self._arrange()
         found = view.find(row_before)
         place = self.validate_cursor(self.cursor if found is None else found)
@@ -376,7 +367,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
                 self.action_open_row()
 
     def _click_header(self, x: int) -> None:
-        left = _PREFIX
+        left = PREFIX_CELLS
         for place, width in self._layout.visible(self._first, self._room()):
             if left <= x < left + width:
                 self.column = place
@@ -419,31 +410,29 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         if position >= self.view.n_rows:
             return Strip.blank(width, base)
         if self._page_top != self.top or y > len(self._page):
-            self._page = self._format_page(self.top)
+            rows = self.view.rows(self.top, self.top + self.page_rows)
+            self._page = format_page(self.view, self._layout, rows, self._first, self._room(), self.glyphs)
             self._page_top = self.top
         return self._row(self._page[y - 1], position == self.cursor, width, base)
 
     def _header(self, width: int, base: Style) -> Strip:
-        glyphs, layout = self.glyphs, self._layout
-        drawn = layout.visible(self._first, self._room())
-        last = drawn[-1][0] if drawn else -1
+        view = self.view
+        order = self.glyphs.descending if view.is_descending else self.glyphs.ascending
+        runs = header_runs(
+            self._layout,
+            self._first,
+            self._room(),
+            self.glyphs,
+            current=self.column,
+            sorted_by=view.sorted_by,
+            order=order,
+        )
         style = base + self._component("virtual-table--header")
-        left = glyphs.more_left if self._first > layout.n_frozen else " "
-        right = glyphs.more_right if last + 1 < len(layout.columns) else " "
-        segments = [Segment(left + right, style)]
-        blanks = 1
-        for place, cells in drawn:
-            column = layout.columns[place]
-            order = glyphs.descending if self.view.is_descending else glyphs.ascending
-            mark = order if column.spec.name == self.view.sorted_by else " "
-            segments.append(Segment(" " * (blanks - 1) + mark, style))
-            current = "virtual-table--current-heading" if place == self.column else None
-            text = fit(column.heading, cells, column.align, glyphs.ellipsis)
-            segments.append(Segment(text, style + self._component(current)))
-            blanks = layout.gap
+        current = style + self._component("virtual-table--current-heading")
+        segments = [Segment(text, current if is_current else style) for text, is_current in runs]
         return Strip(segments).adjust_cell_length(width, style).simplify()
 
-    def _row(self, line: _Line, is_cursor: bool, width: int, base: Style) -> Strip:
+    def _row(self, line: Line, is_cursor: bool, width: int, base: Style) -> Strip:
         glyphs = self.glyphs
         style = base + self._component(line.style)
         over = Style.null()
@@ -458,44 +447,3 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         if name is None:
             return Style.null()
         return self.get_component_rich_style(name, partial=True, default=Style.null())
-
-    def _format_page(self, top: int) -> list[_Line]:
-        """The visible rows as text, made column by column."""
-        view, layout, glyphs = self.view, self._layout, self.glyphs
-        rows = view.rows(top, top + self.page_rows)
-        numbers = [int(row) for row in rows]
-        cells: list[list[str]] = []
-        styles: list[list[str | None] | None] = []
-        blanks = " "
-        for place, width in layout.visible(self._first, self._room()):
-            column = layout.columns[place]
-            texts = column_texts(column.column, rows, column.write, glyphs)
-            cells.append([blanks + fit(text, width, column.align, glyphs.ellipsis) for text in texts])
-            choose = column.spec.style
-            styles.append(None if choose is None else [choose(row) for row in numbers])
-            blanks = " " * layout.gap
-        row_style = view.row_style
-        return [
-            _Line(row, _runs(cells, styles, i), None if row_style is None else row_style(row))
-            for i, row in enumerate(numbers)
-        ]
-
-
-def _runs(
-    cells: list[list[str]], styles: list[list[str | None] | None], i: int
-) -> tuple[tuple[str, str | None], ...]:
-    """Row `i` as few runs: cells without a style of their own are joined."""
-    runs: list[tuple[str, str | None]] = []
-    plain = ""
-    for column, names in zip(cells, styles, strict=True):
-        name = None if names is None else names[i]
-        if name is None:
-            plain += column[i]
-            continue
-        text = column[i].lstrip(" ")
-        plain += " " * (len(column[i]) - len(text))
-        runs += [(plain, None), (text, name)] if plain else [(text, name)]
-        plain = ""
-    if plain:
-        runs.append((plain, None))
-    return tuple(runs)

@@ -77,6 +77,13 @@ def test_limits_of_width() -> None:
     assert [c.width for c in format_columns(view, UNICODE)] == [20, 5]
 
 
+def test_growing_table_does_not_narrow_its_columns() -> None:
+    wide = format_columns(view_of(Table("t", (text_column("a", ["xxxxxx"]),)), ColumnSpec("a")), UNICODE)
+    view = view_of(Table("t", (text_column("a", ["x"]),)), ColumnSpec("a"))
+    assert [c.width for c in format_columns(view, UNICODE, wide)] == [6]
+    assert [c.width for c in format_columns(view, UNICODE)] == [1]
+
+
 def test_decimals_are_one_number_for_the_column() -> None:
     table = Table("t", (Column("x", "float", np.array([1.0, 0.25, 123.456])),))
     write = format_columns(view_of(table, ColumnSpec("x")), UNICODE)[0].write

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from npulse.core.precision.views import Detail
+from npulse.core.precision.detail import Detail
 from npulse.core.text import safe_text
 
 from ...glyphs import ascii_text, glyphs_of

@@ -118,7 +118,7 @@ class ModulesPage(Page["int | None"]):
 
     @work(thread=True, exclusive=True, group="modules", exit_on_error=False)
     def _make_tree(self) -> None:
-        from npulse.core.precision.views import module_tree
+        from npulse.core.precision.layers import module_tree
 
         self.post_message(self.TreeReady(module_tree(self._comparison, self._rank)))
 

@@ -30,7 +30,8 @@ from .detail import DetailView
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import Comparison, RankComparison, Settings
-    from npulse.core.precision.views import Detail, LayerStrip as StripData
+    from npulse.core.precision.detail import Detail
+    from npulse.core.precision.layers import LayerStrip as StripData
     from npulse.core.progress import Progress
     from npulse.core.run.model import Run
     from npulse.core.run.sides import CapturePair
@@ -213,7 +214,7 @@ class PrecisionPane(Pane):
     def _shown(self, version: int, comparison: Comparison, pair: CapturePair) -> Shown:
         from npulse.core.precision.report import report
         from npulse.core.precision.table import precision_table
-        from npulse.core.precision.views import layer_strip
+        from npulse.core.precision.layers import layer_strip
 
         del pair
         lang = self.shell.lang
@@ -449,7 +450,7 @@ class PrecisionPane(Pane):
     @work(thread=True, exclusive=True, group="detail", exit_on_error=False)
     def _make_detail(self, version: int, shown: Shown, row: int) -> None:
         from npulse.core.precision.table import place_of
-        from npulse.core.precision.views import detail
+        from npulse.core.precision.detail import detail
 
         rank, inner = place_of(shown.comparison, row)
         made = detail(shown.comparison, rank, inner, self.shell.lang)
@@ -654,7 +655,7 @@ class PrecisionPane(Pane):
 
     @on(VirtualTable.RowOpened)
     def _row_opened(self, message: VirtualTable.RowOpened) -> None:
-        from npulse.core.precision.views import has_elements
+        from npulse.core.precision.detail import has_elements
 
         from .elements import ElementsPage
 

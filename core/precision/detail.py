@@ -1,0 +1,142 @@
+"""What stands beside the table for one row: why, figures, source line; and its elements on demand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npulse.core.errors import InputError
+from npulse.core.formats.msprobe.records import Frame
+from npulse.core.formats.msprobe.stacks import user_frame
+from npulse.core.formats.tensors import TensorFile
+from npulse.core.progress import IsCancelled, never_cancelled
+from npulse.core.table import Table
+from npulse.core.text import Lang, say
+
+from .compare import Comparison, RankComparison, tensor_jobs
+from .explain import describe_pattern, describe_row, number, origin_finding, scalar_pair
+from .roles import INHERITED, UNMATCHED
+from .rows import BASES, BY_VALUE, tensor_rows
+from .texts import TEXTS
+from .verdict import REASONS
+from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
+from .work import open_side
+
+_SHOWN = (
+    "cosine", "rel_l2", "rel_l2_at_least", "max_abs_error", "max_rel_error", "mean_rel_error", "norm_ratio",
+    "ratio_below_1e3", "ratio_below_5e3", "ulp_max", "passes_at", "n_different", "n_elements",
+    "nan_target", "nan_golden", "inf_target", "inf_golden",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What stands in the detail of a row: a headline, facts as (name, value), the way into the source."""
+
+    headline: str
+    facts: tuple[tuple[str, str], ...]
+    next_step: str
+    user_frame: Frame | None
+
+
+def detail(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> Detail:
+    """All that is known of one row, in the order in which it helps. Opens no file."""
+    call = int(rank.rows.pairing.row_call[row])
+    origin = next((o for o in rank.roles.origins if o.call == call), None)
+    next_step = ""
+    if origin is not None:
+        finding = origin_finding(comparison, rank, origin, lang)
+        headline, next_step = finding.message, finding.next_step
+    else:
+        headline = _headline(rank, row, call, lang)
+    return Detail(headline, tuple(_facts(rank, row)), next_step, user_frame(rank.frames_of(call)))
+
+
+def _headline(rank: RankComparison, row: int, call: int, lang: Lang) -> str:
+    rows = rank.rows
+    if int(rank.roles.row[row]) == UNMATCHED:
+        side = "target" if rows.pairing.target_leaf[row] >= 0 else "golden"
+        return say(TEXTS, f"only-{side}", lang)
+    reason = say(TEXTS, "reason-" + REASONS[int(rows.reason[row])], lang)
+    text = reason + describe_row(rank, row, lang) + describe_pattern(rank, row, lang)
+    cause = rank.roles.explained_by.get(call, -1)
+    if int(rank.roles.row[row]) == INHERITED and cause >= 0:
+        name = rows.pairing.name(rank.target, rank.golden, cause)
+        text = say(TEXTS, "inherited-from", lang, name=name) + " " + text
+    return text
+
+
+def _facts(rank: RankComparison, row: int) -> list[tuple[str, str]]:
+    """Names are the contract's, in every language."""
+    rows = rank.rows
+    if int(rows.basis[row]) == BY_VALUE:
+        target, golden, argument = scalar_pair(rank, row)
+        return [("argument", str(argument)), ("target", str(target)), ("golden", str(golden))]
+    facts: list[tuple[str, str]] = []
+    for side, dump, leaf in (
+        ("target", rank.target, rows.target_row(row)),
+        ("golden", rank.golden, rows.golden_row(row)),
+    ):
+        if leaf >= 0:
+            record = dump.leaf(leaf)
+            four = [(n, getattr(record, n)) for n in ("max", "min", "mean", "norm")]
+            told = "  ".join(f"{n} {number(v)}" for n, v in four if v is not None)
+            shape = "" if record.shape is None else str(list(record.shape))
+            sums = f"  md5 {record.checksum}" if record.checksum else ""
+            facts.append((side, f"{record.dtype or record.type} {shape}  {told}{sums}"))
+    for name in _SHOWN:
+        value = rows.figure(name, row)
+        if value is not None and not (value == 0 and name.startswith(("nan", "inf"))):
+            facts.append((name, number(value)))
+    zeros = rows.figure("zero_reference", row)
+    if zeros:
+        facts.append(("zero_reference", number(zeros)))
+        facts.append(("ratio_below_1e3_nonzero", number(rows.figure("ratio_below_1e3_nonzero", row) or 0.0)))
+    facts.append(("basis", BASES[int(rows.basis[row])]))
+    return facts
+
+
+@dataclass(frozen=True, slots=True)
+class ElementView:
+    """The elements of one row: both files opened again, nothing kept of them but what is shown."""
+
+    target: TensorFile
+    golden: TensorFile
+    worst: Table
+    map: ErrorMap
+    histograms: Histograms
+
+
+def has_elements(rank: RankComparison, row: int) -> bool:
+    """True where both sides of a row have a tensor file."""
+    leaf_t, leaf_g = rank.rows.target_row(row), rank.rows.golden_row(row)
+    if leaf_t < 0 or leaf_g < 0:
+        return False
+    return bool(rank.target.leaves.data_name[leaf_t] >= 0 and rank.golden.leaves.data_name[leaf_g] >= 0)
+
+
+def element_view(
+    comparison: Comparison,
+    rank: RankComparison,
+    row: int,
+    *,
+    map_size: tuple[int, int] = (16, 64),
+    n_worst: int = 100,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> ElementView:
+    """Worst elements, error map and histograms of a row. InputError where a file is missing or cut."""
+    pair = comparison.pair
+    jobs = tensor_jobs(rank.rows, tensor_rows(rank.rows), pair.root_of("target"), pair.root_of("golden"))
+    job = next((j for j in jobs if j.row == row), None)
+    if job is None:
+        raise InputError(
+            "no elements were captured for this row on both sides with one shape",
+            hint='capture with task tensor, or statistics with "tensor_list"',
+        )
+    target, golden = open_side(job.target), open_side(job.golden)
+    return ElementView(
+        target,
+        golden,
+        worst_elements(target, golden, n_worst, is_cancelled=is_cancelled),
+        error_map(target, golden, *map_size, is_cancelled=is_cancelled),
+        histogram(target, golden, is_cancelled=is_cancelled),
+    )

@@ -1,0 +1,180 @@
+"""A comparison seen by layer and by module: the strip under the table, and the module tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.names import layer_of, parse_name
+from npulse.core.formats.msprobe.records import CallName
+from npulse.core.table import Column, Table, text_column
+
+from .compare import Comparison, RankComparison
+from .roles import ORIGIN, ROLES
+from .table import table_row
+from .verdict import ERROR, UNKNOWN, VERDICTS
+
+_SEVERITY = np.array([0, 2, 3, 1])  # of verdict codes pass, warning, error, unknown
+_MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStrip:
+    """One entry a layer (or a call, where no layers can be told), in execution order.
+
+    errors: relative L2 error of the worst row in it, 0 to 1. rows: that row in the precision table.
+    known: False where nothing in the layer could be compared. layer_of_row: entry of each row of the rank.
+    """
+
+    labels: tuple[str, ...]
+    errors: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.int64]
+    known: npt.NDArray[np.bool_]
+    layer_of_row: npt.NDArray[np.int64]
+
+
+def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
+    """The strip of one rank and step."""
+    layer_of_call, labels = _layers(rank)
+    rows = rank.rows
+    layer = layer_of_call[rows.pairing.row_call] if labels else np.zeros(0, np.int64)
+    error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
+    error = np.where(np.isnan(error), np.where(rows.verdict == ERROR, 1.0, 0.0), np.minimum(error, 1.0))
+    score = _SEVERITY[rows.verdict] * 2.0 + error
+    known = np.zeros(len(labels), np.bool_)
+    known[layer[rows.verdict != UNKNOWN]] = True
+    errors = np.zeros(len(labels))
+    np.maximum.at(errors, layer, error)
+    worst = np.zeros(len(labels), np.int64)
+    order = np.lexsort((-np.arange(len(layer)), score))
+    worst[layer[order]] = order  # the last write wins: the highest score, the earliest row among equals
+    start = table_row(comparison, rank, 0)
+    return LayerStrip(tuple(labels), errors, worst + start, known, layer)
+
+
+def _layers(rank: RankComparison) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Layer index per call, and labels. Calls without a layer of their own go with the one before them."""
+    pairing = rank.rows.pairing
+    names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
+    numbers = [_layer_number(rank, name) for name in names]
+    if all(n is None for n in numbers):
+        return np.arange(len(names), dtype=np.int64), names
+    index = np.zeros(len(names), np.int64)
+    labels: list[str] = []
+    current: tuple[str, int | None] | None = None
+    for call, (name, layer) in enumerate(zip(names, numbers, strict=True)):
+        direction = parse_name(name).direction
+        direction = "backward" if direction == "grad" else direction
+        before = current[1] if current is not None and current[0] == direction else None
+        key = (direction, layer if layer is not None else before)
+        if key != current:
+            current = key
+            labels.append(direction if key[1] is None else f"layer {key[1]} {direction}")
+        index[call] = len(labels) - 1
+    return index, labels
+
+
+def _layer_number(rank: RankComparison, name: str) -> int | None:
+    found = layer_of(name)
+    parents = rank.construct.parents if rank.construct else {}
+    parent = parents.get(name)
+    for _ in range(_MAX_DEPTH):
+        if found is not None or parent is None:
+            break
+        found = layer_of(parent)
+        parent = parents.get(parent)
+    return found
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node while the tree is built. row: its worst row in the table, -1 where it has none."""
+
+    name: str
+    label: str
+    depth: int = 0
+    verdict: int = 0
+    role: int = 0
+    row: int = -1
+    n_calls: int = 0
+    children: list[str] = field(default_factory=list)
+
+
+def module_tree(comparison: Comparison, rank: RankComparison) -> Table:
+    """The hierarchy as rows in pre-order: module, calls, verdict, role, row of the precision table, name.
+
+    Verdict and role of a module are the worst of all that lies in it. Calls without a recorded parent
+    stand at the top.
+    """
+    nodes, roots = _nodes(comparison, rank)
+    ordered: list[_Node] = []
+    stack = list(reversed(roots))
+    seen: set[str] = set()
+    while stack:
+        node = nodes[stack.pop()]
+        if node.name in seen:  # a cycle in a broken construct.json
+            continue
+        seen.add(node.name)
+        ordered.append(node)
+        for child in node.children:
+            nodes[child].depth = node.depth + 1
+        stack += reversed(node.children)
+    for node in reversed(ordered):
+        for child in node.children:
+            _take_worst(node, nodes[child])
+    return Table(
+        "modules",
+        (
+            text_column("module", ["  " * min(n.depth, 20) + n.label for n in ordered]),
+            Column("calls", "int", np.array([n.n_calls for n in ordered], np.int64)),
+            text_column("verdict", [VERDICTS[n.verdict] for n in ordered]),
+            text_column("role", [ROLES[n.role] for n in ordered]),
+            Column("row", "int", np.array([n.row for n in ordered], np.int64)),
+            text_column("name", [n.name for n in ordered]),
+        ),
+    )
+
+
+def _nodes(comparison: Comparison, rank: RankComparison) -> tuple[dict[str, _Node], list[str]]:
+    pairing = rank.rows.pairing
+    parents = rank.construct.parents if rank.construct else {}
+    nodes: dict[str, _Node] = {}
+    names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
+    for name in (*parents, *(p for p in parents.values() if p is not None), *names):
+        if name not in nodes:
+            nodes[name] = _Node(name, _label(parse_name(name)))
+    roots: list[str] = []
+    for name in nodes:
+        parent = parents.get(name)
+        if parent is None or parent == name or parent not in nodes:
+            roots.append(name)
+        else:
+            nodes[parent].children.append(name)
+    first = np.searchsorted(pairing.row_call, np.arange(pairing.n_calls + 1))
+    start = table_row(comparison, rank, 0)
+    for call, name in enumerate(names):
+        node = nodes[name]
+        node.n_calls += 1
+        node.role = int(rank.roles.call[call])
+        span = slice(int(first[call]), int(first[call + 1]))
+        if span.stop > span.start:
+            worst = int(np.argmax(_SEVERITY[rank.rows.verdict[span]]))
+            node.verdict = int(rank.rows.verdict[span.start + worst])
+            node.row = start + span.start + worst
+    return nodes, roots
+
+
+def _take_worst(node: _Node, child: _Node) -> None:
+    node.n_calls += child.n_calls
+    if child.role == ORIGIN:
+        node.role = ORIGIN
+    if _SEVERITY[child.verdict] > _SEVERITY[node.verdict] or node.row < 0:
+        node.verdict, node.row = child.verdict, child.row
+
+
+def _label(name: CallName) -> str:
+    if name.path:
+        return f"{name.path} ({name.cls}) {name.direction}"
+    return name.full

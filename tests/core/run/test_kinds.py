@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from typing import get_args
+
+from npulse.core.run import signatures, sniff
+from npulse.core.run.kinds import KINDS, Area, kinds_of
+
+
+def test_every_kind_says_what_it_is_and_how_it_is_made() -> None:
+    for name, kind in KINDS.items():
+        assert kind.id == name
+        assert kind.title and kind.title_zh and kind.captured_by, name
+        assert kind.area in get_args(Area)
+
+
+def test_only_the_dump_is_read() -> None:
+    assert [kind.id for kind in KINDS.values() if kind.is_read] == ["msprobe.dump"]
+
+
+def test_every_area_has_kinds_and_they_make_up_the_table() -> None:
+    by_area = [kinds_of(area) for area in get_args(Area)]
+    assert all(by_area)
+    assert sorted(k.id for kinds in by_area for k in kinds) == sorted(KINDS)
+
+
+def test_signatures_name_kinds_of_the_table() -> None:
+    named = {row[0] for row in signatures.CSV_COLUMNS}
+    named |= {rule.kind for rule in signatures.JSON_KEYS}
+    named |= {row[0] for row in (*signatures.SQLITE_TABLES, *signatures.WORKBOOK_TEXTS)}
+    named |= {row[0] for row in signatures.TEXT_LINES}
+    named |= {kind for _, kind in sniff._NAMED}
+    assert named <= set(KINDS)
