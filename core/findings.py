@@ -84,6 +84,7 @@ class Report:
     artifacts: tuple[Any, ...] = ()
     findings: tuple[Finding, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    summary: Figures = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
 

@@ -15,7 +15,9 @@ from .table import Column, Order, Table
 
 Mask = npt.NDArray[np.bool_]
 
-_TERM = re.compile(r"(?P<not>-?)(?:(?P<column>[A-Za-z_][\w.]*)(?P<op><=|>=|!=|=|<|>|:))?(?P<value>.*)", re.DOTALL)
+_TERM = re.compile(
+    r"(?P<not>-?)(?:(?P<column>[A-Za-z_][\w.]*)(?P<op><=|>=|!=|=|<|>|:))?(?P<value>.*)", re.DOTALL
+)
 _COMPARE = {
     "<": np.less,
     "<=": np.less_equal,

@@ -90,4 +90,5 @@ def sort_order(table: Table, name: str, *, descending: bool = False, within: Ord
         last = last | column.absent[rows]
     order = np.argsort(-key if descending else key, kind="stable")
     flags = last[order]
-    return rows[np.concatenate([order[~flags], order[flags]])]
+    ordered: Order = rows[np.concatenate([order[~flags], order[flags]])]
+    return ordered

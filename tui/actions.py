@@ -77,6 +77,7 @@ PANES: tuple[tuple[str, str, str], ...] = (
 SCOPES: tuple[tuple[str, str, str], ...] = (
     ("app", "Everywhere", "任何地方"),
     ("pane", "In every pane", "所有面板"),
+    ("precision", "In the precision pane", "精度面板"),
     ("table", "In tables", "表格"),
     ("move", "In tables and lists", "表格与列表"),
     ("entry", "Typing a line", "输入一行"),
@@ -167,6 +168,10 @@ ACTIONS: tuple[Action, ...] = (
            "From table to detail", "从表格到详情", "pane", None, False),
     Action("pane.focus-previous", ("shift+tab",), "focus_part(-1)",
            "From detail to table", "从详情到表格", "pane", None, False),
+    Action("precision.stack", ("t",), "show_stack",
+           "Show the Python call stack", "显示 Python 调用栈", "precision", ("stack", "调用栈")),
+    Action("precision.modules", ("v",), "show_modules",
+           "Show the module tree", "显示模块树", "precision", ("modules", "模块")),
     Action("table.sort", ("s",), "sort_column",
            "Sort by this column", "按此列排序", "table", ("sort", "排序")),
     Action("table.reverse", ("S",), "reverse_sort",

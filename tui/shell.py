@@ -42,6 +42,7 @@ Severity = Literal["information", "warning", "error"]
 _PROGRESS_INTERVAL_S = 0.25
 _PLAIN_TERMINAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
+
 class RunOpened(Message):
     """Discovery of a run has ended."""
 
@@ -79,6 +80,7 @@ class Shell(App[int], inherit_bindings=False):
         open_run: OpenRun | None = None,
         make_pane: MakePane = make_pane,
         first_pane: str = "checkup",
+        first_round: int | None = None,
     ) -> None:
         self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
         self.glyphs = self.terminal.glyphs
@@ -99,6 +101,7 @@ class Shell(App[int], inherit_bindings=False):
         self.has_mouse = self.terminal.has_mouse
         self.make_pane = make_pane
         self._first_pane = first_pane
+        self._first_round = first_round
         self._open_run = open_run or _discover
         self._busy: dict[str, str] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
@@ -319,8 +322,11 @@ class Shell(App[int], inherit_bindings=False):
         if event.path != self.run_path:
             return
         self._busy.pop("open", None)
+        newest = max(0, len(event.run.rounds) - 1)
+        if self.opened is None:
+            self.round_index = newest if self._first_round is None else min(self._first_round, newest)
+        self.round_index = min(self.round_index, newest)
         self.opened = event.run
-        self.round_index = max(0, len(event.run.rounds) - 1)
         self.store.add_recent(event.path)
         self.feed_all()
 

@@ -44,10 +44,16 @@ def check_alone(
         n_masks += len(mask_like)
         findings += [_finding(artifact, dump, call, row, lang) for call, row in bad]
     if n_masks:
-        findings.append(_note("precision.non-finite", "benign", run, say(TEXTS, "minus-inf", lang, n=n_masks), ""))
+        findings.append(
+            _note("precision.non-finite", "benign", run, say(TEXTS, "minus-inf", lang, n=n_masks), "")
+        )
     findings.append(
         _note(
-            "precision.unknown", "unknown", run, say(TEXTS, "no-golden", lang), say(TEXTS, "next-no-golden", lang)
+            "precision.unknown",
+            "unknown",
+            run,
+            say(TEXTS, "no-golden", lang),
+            say(TEXTS, "next-no-golden", lang),
         )
     )
     return Report(
@@ -99,7 +105,9 @@ def _finding(artifact: Artifact, dump: Dump, call: int, row: int, lang: Lang) ->
         message=say(TEXTS, "non-finite", lang, max=leaf.max, min=leaf.min),
         next_step=say(TEXTS, "next-non-finite", lang),
         figures={"max": leaf.max, "min": leaf.min, "dtype": leaf.dtype, "shape": list(leaf.shape or ())},
-        location=Location(artifact.relative, artifact.rank, artifact.step, row, None, int(dump.calls.byte[call])),
+        location=Location(
+            artifact.relative, artifact.rank, artifact.step, row, None, int(dump.calls.byte[call])
+        ),
     )
 
 

@@ -17,7 +17,13 @@ from npulse.core.formats.msprobe.orphans import entries_from_files
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
 from npulse.core.formats.msprobe.stacks import read_stacks
 from npulse.core.formats.tensors import Dtype
-from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    ignore_progress,
+    never_cancelled,
+)
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
@@ -126,11 +132,15 @@ def compare_captures(
                 problems += remember.restore(rows, jobs, kept)
                 settle_tensors(rows, tensors, settings.criteria)
             else:
-                found, differing = _first_read(executor, rows, tensors, jobs, settings, progress, is_cancelled)
+                found, differing = _first_read(
+                    executor, rows, tensors, jobs, settings, progress, is_cancelled
+                )
                 problems += found
                 unexamined.append(_Unexamined(rows, jobs, differing, found))
             settle_statistics(rows, tensors, settings.criteria)
-        comparison = _judge(pair, couples, loaded, settings, problems, "first read" if unexamined else "complete")
+        comparison = _judge(
+            pair, couples, loaded, settings, problems, "first read" if unexamined else "complete"
+        )
         if unexamined and settings.second_read:
             if on_update is not None:
                 on_update(comparison)
@@ -304,7 +314,9 @@ def carry_through_collectives(ranks: Sequence[RankComparison]) -> None:
         peers = [r for r in ranks if r is not here and r.step == here.step]
         for origin in list(here.roles.origins):
             name = here.rows.pairing.name(here.target, here.golden, origin.call)
-            if origin.cause not in ("operator", "drift") or not name.startswith(("Distributed.", "MintDistributed.")):
+            if origin.cause not in ("operator", "drift") or not name.startswith(
+                ("Distributed.", "MintDistributed.")
+            ):
                 continue
             if any(_is_given_bad(peer, name) for peer in peers):
                 here.roles.origins.remove(origin)

@@ -13,7 +13,7 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison, tensor_jobs
-from .explain import describe_pattern, describe_row, number, origin_finding, scalar_pair
+from .explain import describe_pattern, describe_row, next_step, number, origin_message, scalar_pair
 from .roles import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, tensor_rows
 from .texts import TEXTS
@@ -30,25 +30,26 @@ _SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What stands in the detail of a row: a headline, facts as (name, value), the way into the source."""
+    """What stands in the detail of a row: its full name, a headline, facts as (name, value), the source."""
 
+    name: str
     headline: str
     facts: tuple[tuple[str, str], ...]
     next_step: str
     user_frame: Frame | None
 
 
-def detail(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> Detail:
+def detail(rank: RankComparison, row: int, lang: Lang) -> Detail:
     """All that is known of one row, in the order in which it helps. Opens no file."""
     call = int(rank.rows.pairing.row_call[row])
     origin = next((o for o in rank.roles.origins if o.call == call), None)
-    next_step = ""
     if origin is not None:
-        finding = origin_finding(comparison, rank, origin, lang)
-        headline, next_step = finding.message, finding.next_step
+        headline, todo = origin_message(rank, origin, lang), next_step(rank, origin, lang)
     else:
-        headline = _headline(rank, row, call, lang)
-    return Detail(headline, tuple(_facts(rank, row)), next_step, user_frame(rank.frames_of(call)))
+        headline, todo = _headline(rank, row, call, lang), ""
+    leaf = rank.rows.target_row(row)
+    name = rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rank.rows.golden_row(row))
+    return Detail(name, headline, tuple(_facts(rank, row)), todo, user_frame(rank.frames_of(call)))
 
 
 def _headline(rank: RankComparison, row: int, call: int, lang: Lang) -> str:

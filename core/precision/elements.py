@@ -18,7 +18,6 @@ from npulse.core.formats.tensors.dtypes import coarser, ulp
 
 from ..progress import IsCancelled, never_cancelled
 from .elementwise import ElementBlock, Grid, element_blocks, grid_of, index_of, pieces
-from .kernel import BLOCK
 from .loading import Double
 from .pair import Side
 from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
@@ -44,6 +43,9 @@ N_TOP_ELEMENTS = 100
 
 MAX_SUMS = 1 << 20
 """Sums kept for rows, and for columns (8 MiB each); more rows are grouped, more columns not looked at."""
+
+MAX_SORTED = 1 << 16
+"""Larger tensors are not looked at for a permutation; it is at most one block."""
 
 _CLIP = 1e150  # squares of larger errors would overflow; shares of the squared error are rough there
 
@@ -156,7 +158,7 @@ class _Search:
         self.products += np.dot(t, t), np.dot(t, g), np.dot(g, g)
         for side, values in zip(self.same_rows, (block.target, block.golden), strict=False):
             side.add(block.first, values)
-        if block.first == 0 and self.grid.n_elements <= BLOCK:
+        if block.first == 0 and self.grid.n_elements <= MAX_SORTED:
             ordered = np.sort(block.target), np.sort(block.golden)
             self.is_permuted = np.array_equal(*ordered, equal_nan=True)
         differing = block.error > 0 if block.bad is None else (block.error > 0) | block.bad

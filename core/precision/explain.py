@@ -37,8 +37,8 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         rule=f"precision.{origin.cause}",
         role="origin",
         subject=subject,
-        message=_message(rank, origin, name, lang) + _source(rank, origin.call, lang),
-        next_step=_next_step(rank, origin, name, lang),
+        message=origin_message(rank, origin, lang) + _source(rank, origin.call, lang),
+        next_step=next_step(rank, origin, lang),
         figures=_figures(rank, origin),
         related=_related(rank, origin),
         location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
@@ -138,7 +138,8 @@ def scalar_pair(rank: RankComparison, row: int) -> tuple[Any, Any, str]:
     return target.value, golden.value, argument
 
 
-def _message(rank: RankComparison, origin: Origin, name: str, lang: Lang) -> str:
+def origin_message(rank: RankComparison, origin: Origin, lang: Lang) -> str:
+    """Why this is an origin and what the bad elements look like, without the source line."""
     rows = rank.rows
     row = origin.row if origin.row >= 0 else origin.first_row
     output = describe_row(rank, row, lang)
@@ -154,8 +155,14 @@ def _message(rank: RankComparison, origin: Origin, name: str, lang: Lang) -> str
     if origin.cause == "input-data":
         return say(TEXTS, "input-data", lang, output=output) + pattern + _integers(rank, row, lang)
     if origin.cause == "parameter":
-        state = say(TEXTS, "inputs-agree" if _inputs_agree(rank, origin.call) else "inputs-not-compared", lang)
-        return say(TEXTS, "parameter", lang, output=output, inputs=state) + pattern + _same_statistics(rank, row, lang)
+        state = say(
+            TEXTS, "inputs-agree" if _inputs_agree(rank, origin.call) else "inputs-not-compared", lang
+        )
+        return (
+            say(TEXTS, "parameter", lang, output=output, inputs=state)
+            + pattern
+            + _same_statistics(rank, row, lang)
+        )
     if origin.cause == "overwritten":
         producer = rows.pairing.name(rank.target, rank.golden, origin.producer)
         return say(TEXTS, "overwritten", lang, producer=producer, output=output) + pattern
@@ -163,9 +170,11 @@ def _message(rank: RankComparison, origin: Origin, name: str, lang: Lang) -> str
     return say(TEXTS, origin.cause, lang, inputs=inputs, output=output) + pattern
 
 
-def _next_step(rank: RankComparison, origin: Origin, name: str, lang: Lang) -> str:
+def next_step(rank: RankComparison, origin: Origin, lang: Lang) -> str:
+    """What to do about an origin."""
     key = f"next-{origin.cause}"
     if origin.cause == "operator" and rank.rows.basis[origin.row] != BY_TENSOR:
+        name = rank.rows.pairing.name(rank.target, rank.golden, origin.call)
         return say(TEXTS, "next-operator-statistics", lang, call=name)
     return say(TEXTS, key, lang)
 
@@ -175,7 +184,12 @@ def _figures(rank: RankComparison, origin: Origin) -> Figures:
     rows = rank.rows
     if origin.cause == "scalar":
         target, golden, argument = scalar_pair(rank, origin.row)
-        return {"argument": argument, "target": target, "golden": golden, **row_figures(rank, origin.first_row)}
+        return {
+            "argument": argument,
+            "target": target,
+            "golden": golden,
+            **row_figures(rank, origin.first_row),
+        }
     found = row_figures(rank, row)
     if origin.cause in ("parameter", "input-data"):
         target, golden = rank.target.leaf(rows.target_row(row)), rank.golden.leaf(rows.golden_row(row))
@@ -201,7 +215,11 @@ def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
     if origin.cause == "unmatched":
         call = int(rows.pairing.row_call[origin.first_row])
         related.append(
-            Related("inherited", rows.pairing.name(rank.target, rank.golden, call), row_figures(rank, origin.first_row))
+            Related(
+                "inherited",
+                rows.pairing.name(rank.target, rank.golden, call),
+                row_figures(rank, origin.first_row),
+            )
         )
     if origin.producer >= 0:
         related.append(Related("ok", rows.pairing.name(rank.target, rank.golden, origin.producer)))
@@ -297,7 +315,12 @@ def _integers(rank: RankComparison, row: int, lang: Lang) -> str:
 
 def _statistics_equal(rank: RankComparison, row: int) -> bool:
     target, golden = rank.target.leaf(rank.rows.target_row(row)), rank.golden.leaf(rank.rows.golden_row(row))
-    four = [(target.max, golden.max), (target.min, golden.min), (target.mean, golden.mean), (target.norm, golden.norm)]
+    four = [
+        (target.max, golden.max),
+        (target.min, golden.min),
+        (target.mean, golden.mean),
+        (target.norm, golden.norm),
+    ]
     return all(a == b for a, b in four)
 
 

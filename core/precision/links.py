@@ -113,7 +113,9 @@ def _content(dump: Dump) -> npt.NDArray[np.int64]:
     if summed.any():
         pairs = np.stack([leaves.checksum[summed].astype(np.int64), numel[summed]], axis=1)
         codes[summed] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
-    floating = np.array([*((d := dtype_of(n)) is not None and d.kind == "float" for n in leaves.dtypes), False])
+    floating = np.array(
+        [*((d := dtype_of(n)) is not None and d.kind == "float" for n in leaves.dtypes), False]
+    )
     high, low = leaves.statistics[:, 0], leaves.statistics[:, 1]
     full = leaves.present == 0b1111
     usable = (leaves.kind == TENSOR) & ~summed & (full | (floating[leaves.dtype] & (leaves.present & 3 == 3)))
@@ -121,7 +123,9 @@ def _content(dump: Dump) -> npt.NDArray[np.int64]:
     if usable.any():
         # Norm of half types may be Infinity on a healthy tensor; as content that is as good as a number
         key = np.ascontiguousarray(
-            np.concatenate([np.nan_to_num(leaves.statistics[usable] + 0.0, nan=0.5), numel[usable, None]], axis=1)
+            np.concatenate(
+                [np.nan_to_num(leaves.statistics[usable] + 0.0, nan=0.5), numel[usable, None]], axis=1
+            )
         )
         rows = key.view(np.dtype((np.void, key.dtype.itemsize * key.shape[1]))).reshape(-1)
         codes[usable] = np.unique(rows, return_inverse=True)[1].reshape(-1) + len(numel)

@@ -112,7 +112,8 @@ def _without_valueless_rows(pairing: Pairing, target: Dump, golden: Dump) -> Pai
         if not len(dump.leaves.kind):
             return np.ones(len(leaf), np.bool_)
         kind = dump.leaves.kind[np.maximum(leaf, 0)]
-        return (leaf < 0) | (kind == NONE) | (kind == OBJECT)
+        without: npt.NDArray[np.bool_] = (leaf < 0) | (kind == NONE) | (kind == OBJECT)
+        return without
 
     keep = ~(valueless(target, pairing.target_leaf) & valueless(golden, pairing.golden_leaf))
     return Pairing(

@@ -26,7 +26,10 @@ def load(cache: Cache, jobs: Sequence[TensorJob], dumps: Sequence[Any]) -> Entry
     entry = cache.get(key) if key is not None else None
     if entry is None or set(entry.arrays) != {"values", "computed", "codes"}:
         return None
-    if entry.arrays["values"].shape != (len(FIGURES), len(jobs)) or entry.arrays["codes"].shape != (3, len(jobs)):
+    if entry.arrays["values"].shape != (len(FIGURES), len(jobs)) or entry.arrays["codes"].shape != (
+        3,
+        len(jobs),
+    ):
         return None
     return entry
 

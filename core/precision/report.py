@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from npulse.core.findings import Finding, Related, Report, Verdict
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import OUTPUT
 from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
@@ -39,15 +41,18 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         artifacts=(*pair.target, *pair.golden),
         findings=tuple(findings),
         counts=counts(comparison),
+        summary=end_result(comparison),
         problems=(*pair.problems, *comparison.problems),
         tables={AREA: precision_table(comparison, lang)} if tables else {},
     )
 
 
 def pair_title(comparison: Comparison) -> str:
-    """'dump/npu against dump/cpu': what was compared, as the folders are named."""
+    """What was compared: the run and the names of both captures in it, or the two folders."""
     pair = comparison.pair
-    return f"{pair.target_name} against {pair.golden_name}"
+    if pair.target_root != pair.golden_root:
+        return f"{pair.target_root} against {pair.golden_root}"
+    return f"{pair.target_root}: {pair.target_name} against {pair.golden_name}"
 
 
 def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
@@ -76,6 +81,39 @@ def counts(comparison: Comparison) -> dict[str, int]:
     return dict(found)
 
 
+def end_result(comparison: Comparison) -> dict[str, object]:
+    """What came out at the end: the last forward output of the last step, and its figures.
+
+    The one line that says whether a round is better than another, whatever happened inside.
+    """
+    for rank in reversed(comparison.ranks):
+        row = _last_output(rank)
+        if row >= 0:
+            found: dict[str, object] = {"last_output": rank.target.leaf_name(rank.rows.target_row(row))}
+            for name in ("cosine", "rel_l2", "norm_ratio"):
+                value = rank.rows.figure(name, row)
+                if value is not None:
+                    found[f"last_output_{name}"] = value
+            return found
+    return {}
+
+
+def _last_output(rank: RankComparison) -> int:
+    """The last compared floating output of a forward that has one to speak of: the container modules that
+    close behind it (the model as a whole) repeat it, so the last with the most exact basis is taken."""
+    rows = rank.rows
+    known = rows.computed["norm_ratio"] & (rows.pairing.target_leaf >= 0)
+    leaves = rank.target.leaves
+    is_output = known & (leaves.side[np.maximum(rows.pairing.target_leaf, 0)] == OUTPUT)
+    candidates = np.flatnonzero(is_output)
+    for picked in (candidates[rows.computed["cosine"][candidates]], candidates):
+        for row in reversed(picked.tolist()):
+            name = rows.pairing.name(rank.target, rank.golden, int(rows.pairing.row_call[row]))
+            if parse_name(name).direction == "forward":
+                return int(row)
+    return -1
+
+
 def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin]]:
     """All origins, the one to look at first in front: by step, then by place in execution, then by rank."""
     found = [(rank, origin) for rank in comparison.ranks for origin in rank.roles.origins]
@@ -83,7 +121,9 @@ def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin
 
 
 def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
-    return merged([origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)])
+    return merged(
+        [origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)]
+    )
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
@@ -190,7 +230,8 @@ def _above_rounding(comparison: Comparison, lang: Lang) -> list[Finding]:
 
 def _notes(comparison: Comparison, lang: Lang) -> list[Finding]:
     findings: list[Finding] = []
-    alone_target, alone_golden = [], []
+    alone_target: list[str] = []
+    alone_golden: list[str] = []
     reasons: Counter[str] = Counter()
     for rank in comparison.ranks:
         pairing = rank.rows.pairing

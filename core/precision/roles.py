@@ -12,23 +12,22 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.findings import Role
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
     GRAD,
     INPUT,
-    KWARGS,
     OUTPUT,
     PARAMETERS,
     CallName,
     Construct,
-    Dump,
 )
 
 from .links import Links, inverse
 from .rows import BY_VALUE, Rows
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING
 
-ROLES = ("ok", "origin", "inherited", "unmatched", "unknown")
+ROLES: tuple[Role, ...] = ("ok", "origin", "inherited", "unmatched", "unknown")
 OK, ORIGIN, INHERITED, UNMATCHED, UNKNOWN_ROLE = range(5)
 
 CAUSES = (
@@ -101,9 +100,7 @@ def assign_roles(
 class _Walk:
     """State of one walk; a class because a dozen look-ups belong to every step of it."""
 
-    def __init__(
-        self, rows: Rows, links: Links, construct: Construct | None, is_later_step: bool
-    ) -> None:
+    def __init__(self, rows: Rows, links: Links, construct: Construct | None, is_later_step: bool) -> None:
         self.rows, self.pairing = rows, rows.pairing
         self.is_later_step = is_later_step
         self.roles = Roles(np.zeros(rows.n_rows, np.int8), np.zeros(self.pairing.n_calls, np.int8))
@@ -428,4 +425,3 @@ def _base(name: CallName) -> str:
     if name.path:
         return f"{name.prefix}.{name.path}.{name.cls}"
     return f"{name.prefix}.{name.api}.{name.number}"
-

@@ -52,7 +52,9 @@ FIGURES = (
 )
 """Figure columns of `Rows.figures`; all float64, absent until computed. Counts are whole numbers."""
 
-COUNTS = frozenset(n for n in FIGURES if n.startswith(("n_", "nan_", "inf_", "nonfinite"))) | {"zero_reference"}
+COUNTS = frozenset(n for n in FIGURES if n.startswith(("n_", "nan_", "inf_", "nonfinite"))) | {
+    "zero_reference"
+}
 
 
 @dataclass(slots=True)
@@ -216,6 +218,10 @@ def _traits(leaves: LeafColumns) -> tuple[npt.NDArray[Any], npt.NDArray[Any], np
     dtypes = [dtype_of(name) for name in leaves.dtypes]
     exact = [d is not None and d.kind in ("int", "bool") for d in dtypes]
     is_float = [d is not None and d.kind in ("float", "complex") for d in dtypes]
-    roundoff = [d.unit_roundoff if d is not None and f else 0.0 for d, f in zip(dtypes, is_float, strict=True)]
-    small = [d.smallest_subnormal if d is not None and f else 0.0 for d, f in zip(dtypes, is_float, strict=True)]
+    roundoff = [
+        d.unit_roundoff if d is not None and f else 0.0 for d, f in zip(dtypes, is_float, strict=True)
+    ]
+    small = [
+        d.smallest_subnormal if d is not None and f else 0.0 for d, f in zip(dtypes, is_float, strict=True)
+    ]
     return np.array([*exact, False]), np.array([*roundoff, 0.0]), np.array([*small, 0.0])

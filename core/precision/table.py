@@ -18,7 +18,6 @@ from .roles import ROLES
 from .rows import BASES, COUNTS, FIGURES
 from .verdict import REASONS, VERDICTS
 
-
 STATES = tuple(f"{verdict} {role}" for verdict in VERDICTS for role in ROLES)
 """Verdict and role in one word pair: what a narrow screen shows of a row."""
 
@@ -149,10 +148,16 @@ def _leaf_names(
 ) -> Column:
     parts = tuple(LeafNames(dump(r)) for r in ranks)
     starts = np.cumsum([0, *(len(p) for p in parts)])
-    codes = _joined([np.where(leaf(r) >= 0, leaf(r) + start, -1) for r, start in zip(ranks, starts, strict=False)])
+    codes = _joined(
+        [np.where(leaf(r) >= 0, leaf(r) + start, -1) for r, start in zip(ranks, starts, strict=False)]
+    )
     absent = codes < 0
     return Column(
-        name, "text", np.maximum(codes, 0), Chained(parts, tuple(starts.tolist())), absent if absent.any() else None
+        name,
+        "text",
+        np.maximum(codes, 0),
+        Chained(parts, tuple(starts.tolist())),
+        absent if absent.any() else None,
     )
 
 
@@ -198,13 +203,21 @@ def _declared(ranks: Sequence[RankComparison]) -> Iterator[Column]:
     def dtype(rank: RankComparison, side: str) -> Codes:
         dump, leaf = _side(rank, side)
         leaves = dump.leaves
-        codes = leaves.dtype[np.maximum(leaf, 0)].astype(np.int64) if len(leaves.dtype) else np.zeros(len(leaf), int)
+        codes = (
+            leaves.dtype[np.maximum(leaf, 0)].astype(np.int64)
+            if len(leaves.dtype)
+            else np.zeros(len(leaf), int)
+        )
         return np.where(leaf >= 0, codes, -1), leaves.dtypes
 
     def shape(rank: RankComparison, side: str) -> Codes:
         dump, leaf = _side(rank, side)
         leaves = dump.leaves
-        codes = leaves.shape[np.maximum(leaf, 0)].astype(np.int64) if len(leaves.shape) else np.zeros(len(leaf), int)
+        codes = (
+            leaves.shape[np.maximum(leaf, 0)].astype(np.int64)
+            if len(leaves.shape)
+            else np.zeros(len(leaf), int)
+        )
         return np.where(leaf >= 0, codes, -1), [str(list(s)).replace(" ", "") for s in leaves.shapes]
 
     for name, source in (("dtype", dtype), ("shape", shape)):

@@ -49,6 +49,7 @@ def to_dict(report: Report, version: str) -> dict[str, Any]:
         ],
         "findings": [finding_dict(f) for f in report.findings],
         "counts": dict(report.counts),
+        "summary": plain(report.summary),
         "problems": [problem_dict(p) for p in report.problems],
     }
     if report.tables:

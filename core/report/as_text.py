@@ -35,6 +35,8 @@ def render_text(report: Report, lang: Lang = "en") -> Iterator[str]:
     if report.counts:
         listed = ", ".join(f"{name} {n:,}" for name, n in report.counts.items())
         yield f"{say(TEXTS, 'counts', lang)}: {listed}\n"
+    for name, value in report.summary.items():
+        yield f"{name}: {safe_text(_plain(value))}\n"
     if not report.findings:
         yield f"{say(TEXTS, 'none', lang)}\n"
     for finding in report.findings[:SHOWN]:
@@ -70,7 +72,9 @@ def _finding_lines(finding: Finding, lang: Lang) -> Iterator[str]:
 
 
 def _where(artifact: str, line: int | None, byte: int | None) -> str:
-    return artifact + (f":{line}" if line is not None else "") + (f" @ byte {byte}" if byte is not None else "")
+    return (
+        artifact + (f":{line}" if line is not None else "") + (f" @ byte {byte}" if byte is not None else "")
+    )
 
 
 def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
@@ -136,7 +140,18 @@ def render_csv(report: Report) -> Iterator[str]:
     for f in report.findings:
         at = f.location
         yield _csv_line(
-            [f.severity, f.role, f.rule, f.subject, at.rank, at.step, at.artifact, at.byte, f.message, f.next_step]
+            [
+                f.severity,
+                f.role,
+                f.rule,
+                f.subject,
+                at.rank,
+                at.step,
+                at.artifact,
+                at.byte,
+                f.message,
+                f.next_step,
+            ]
         )
 
 

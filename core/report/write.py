@@ -52,7 +52,9 @@ def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()
     for run in runs:
         if target.is_relative_to(run.resolve()):
             raise InputError(
-                "a report is not written into the run it describes", path=path, hint="choose a path outside of it"
+                "a report is not written into the run it describes",
+                path=path,
+                hint="choose a path outside of it",
             )
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")

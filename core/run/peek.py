@@ -124,16 +124,13 @@ def json_keys(head: bytes) -> JsonKeys | None:
 def looks_closed(end: bytes) -> bool:
     """Whether the end of a JSON text looks like its end: closers only after the last value.
 
-    Indented text must close at column 0; compact text must end in a closing bracket. A cut inside compact
-    text may look closed: this is a look, not a parse.
+    Indented text must close in column 0. A cut behind a closing bracket of compact text looks closed: this is
+    a look, not a parse.
     """
     text = end.rstrip()
     if text[-1:] not in (b"}", b"]"):
         return False
-    line = text.rsplit(b"\n", 1)[-1]
-    if b"\n" in text and line.strip() in (b"}", b"]"):
-        return line in (b"}", b"]")
-    return True
+    return not text.rsplit(b"\n", 1)[-1][:1].isspace()
 
 
 def workbook_texts(path: str) -> frozenset[str] | None:
@@ -154,7 +151,7 @@ def workbook_texts(path: str) -> frozenset[str] | None:
                         for t in re.findall(rb'<sheet [^>]*?name="([^"]{1,64})"', raw)
                     }
                 return frozenset(texts)
-        except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, RuntimeError):
+        except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, RuntimeError, struct.error):
             return None
 
 
@@ -175,7 +172,10 @@ def _bounded(file: BinaryIO) -> BinaryIO:
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
-        with archive.open(name) as member:
+        info = archive.getinfo(name)
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            return b""  # other methods may ask for a lot of memory before the first byte
+        with archive.open(info) as member:
             return member.read(_SHEET_BYTES)
     except (KeyError, zlib.error):
         return b""

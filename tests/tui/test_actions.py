@@ -30,13 +30,16 @@ from npulse.tui.messages.texts import TEXTS
 PROMISED = {
     **{str(number): f"pane.{pane}" for number, (pane, _, _) in enumerate(PANES, 1)},
     "/": "pane.filter", "f": "table.find-column", "n": "pane.next", "N": "pane.previous", "o": "pane.origin",
-    "s": "table.sort", "S": "table.reverse", "c": "table.columns", "enter": "move.open", "escape": "app.back",
-    "b": "app.back", "g": "move.top", "G": "move.bottom", "m": "pane.mark", "'": "app.marks", "a": "pane.note",
+    "s": "table.sort", "S": "table.reverse", "c": "table.columns", "enter": "move.open",
+    "escape": "app.back", "b": "app.back", "g": "move.top", "G": "move.bottom", "m": "pane.mark",
+    "'": "app.marks", "a": "pane.note",
     "y": "pane.copy", "e": "pane.edit", "x": "pane.export", "d": "pane.compare", "F": "pane.follow",
     "space": "pane.pause", "r": "app.rescan", ":": "app.palette", "?": "app.help", "!": "app.problems",
-    "i": "pane.where", "j": "move.down", "k": "move.up", "down": "move.down", "up": "move.up", "u": "pane.undo",
-    "M": "app.mouse", "L": "app.language", "T": "app.theme", "q": "app.quit", "ctrl+c": "app.cancel",
-    "[": "app.previous-round", "]": "app.next-round", "tab": "pane.focus-next", "shift+tab": "pane.focus-previous",
+    "i": "pane.where", "j": "move.down", "k": "move.up", "down": "move.down", "up": "move.up",
+    "u": "pane.undo", "M": "app.mouse", "L": "app.language", "T": "app.theme", "q": "app.quit",
+    "ctrl+c": "app.cancel",
+    "[": "app.previous-round", "]": "app.next-round", "tab": "pane.focus-next",
+    "shift+tab": "pane.focus-previous",
 }  # fmt: skip
 
 

@@ -92,7 +92,9 @@ async def test_first_pane_can_be_chosen(make_app: MakeApp) -> None:
         assert app.pane is not None and app.pane.area == "memory"
 
 
-async def test_hostile_path_is_shown_without_control_or_markup(make_app: MakeApp, screen_text: ScreenText) -> None:
+async def test_hostile_path_is_shown_without_control_or_markup(
+    make_app: MakeApp, screen_text: ScreenText
+) -> None:
     app = make_app(HOSTILE)
     async with app.run_test(size=(120, 24)) as pilot:
         await ready(app, pilot)
@@ -120,7 +122,9 @@ async def test_chinese_screen_has_no_english_left(make_app: MakeApp, screen_text
         assert "Check-up" not in text and "help" not in text
 
 
-async def test_l_changes_every_visible_text_and_is_remembered(make_app: MakeApp, screen_text: ScreenText) -> None:
+async def test_l_changes_every_visible_text_and_is_remembered(
+    make_app: MakeApp, screen_text: ScreenText
+) -> None:
     app = make_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
@@ -281,7 +285,9 @@ async def test_number_keys_leave_open_pages(make_app: MakeApp) -> None:
         assert isinstance(app.screen, MainPage) and app.pane is not None and app.pane.area == "memory"
 
 
-async def test_mark_note_undo_and_marks_list(make_app: MakeApp, make_finding_pane: Callable[[str], Pane]) -> None:
+async def test_mark_note_undo_and_marks_list(
+    make_app: MakeApp, make_finding_pane: Callable[[str], Pane]
+) -> None:
     app = make_app(make_pane=make_finding_pane)
     async with app.run_test(size=(80, 24)) as pilot:
         await ready(app, pilot)
@@ -400,7 +406,9 @@ async def test_where_shows_file_line_and_rank(
 # ---- runs, rounds, jobs ----
 
 
-async def test_without_a_path_the_picker_opens_recent_runs(make_app: MakeApp, screen_text: ScreenText) -> None:
+async def test_without_a_path_the_picker_opens_recent_runs(
+    make_app: MakeApp, screen_text: ScreenText
+) -> None:
     store = StateStore(now_s=lambda: 1_700_000_000)
     store.add_recent("/old/[i]run", "fail")
     store.add_recent("/new/run", "pass")
@@ -436,7 +444,9 @@ async def test_empty_picker_says_what_to_do(make_app: MakeApp, screen_text: Scre
         assert "No run is open" in screen_text(app)
 
 
-async def test_an_unusable_run_is_told_and_nothing_else_breaks(make_app: MakeApp, screen_text: ScreenText) -> None:
+async def test_an_unusable_run_is_told_and_nothing_else_breaks(
+    make_app: MakeApp, screen_text: ScreenText
+) -> None:
     def refuse(path: Path, progress: object, is_cancelled: object) -> Run:
         raise InputError("not a [bold]run\x1b", hint="name a folder", path=path, line=3)
 
@@ -478,7 +488,11 @@ async def test_a_pane_worker_error_becomes_a_notice(make_app: MakeApp) -> None:
 
 @pytest.mark.parametrize("key", ["ctrl+c", "escape", "b"])
 async def test_a_running_scan_shows_progress_and_is_cancelled_never_quit(
-    make_app: MakeApp, make_run: Callable[..., Run], screen_text: ScreenText, key: str, monkeypatch: pytest.MonkeyPatch
+    make_app: MakeApp,
+    make_run: Callable[..., Run],
+    screen_text: ScreenText,
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("npulse.tui.shell._PROGRESS_INTERVAL_S", 0.0)
     told, ended = threading.Event(), threading.Event()
@@ -507,7 +521,9 @@ async def test_a_running_scan_shows_progress_and_is_cancelled_never_quit(
         assert "Scanning was cancelled" in screen_text(app)
 
 
-async def test_rounds_are_walked_with_brackets(make_app: MakeApp, make_run: Callable[..., Run], screen_text: ScreenText) -> None:
+async def test_rounds_are_walked_with_brackets(
+    make_app: MakeApp, make_run: Callable[..., Run], screen_text: ScreenText
+) -> None:
     run = make_run({"r1": ["msprobe.dump"], "r2": ["msprobe.dump", "msprobe.dump"], "[b]r3": []})
     app = make_app(run=run, first_pane="precision")
     async with app.run_test(size=(100, 24)) as pilot:
@@ -517,6 +533,20 @@ async def test_rounds_are_walked_with_brackets(make_app: MakeApp, make_run: Call
         assert "round 2 of 3 r2" in screen_text(app) and "Recognised in this round: 2" in screen_text(app)
         await pilot.press("left_square_bracket", "left_square_bracket")
         assert app.round_index == 0 and "No further round" in notices(app)[-1]
+
+
+async def test_a_rescan_keeps_the_round_and_another_run_shows_its_newest(
+    make_app: MakeApp, make_run: Callable[..., Run]
+) -> None:
+    app = make_app(run=make_run({"r1": [], "r2": [], "r3": []}))
+    async with app.run_test() as pilot:
+        await ready(app, pilot)
+        await pilot.press("left_square_bracket", "r")
+        await ready(app, pilot)
+        assert app.round_index == 1
+        app.open_path("/other")
+        await ready(app, pilot)
+        assert app.round_index == 2
 
 
 async def test_pending_pane_names_kinds_and_their_capture(
@@ -552,7 +582,9 @@ async def test_rescan_reads_the_folder_again(make_app: MakeApp, make_run: Callab
 # ---- keys, log, themes, mouse ----
 
 
-async def test_a_user_map_is_in_force_and_its_mistakes_are_shown(make_app: MakeApp, screen_text: ScreenText) -> None:
+async def test_a_user_map_is_in_force_and_its_mistakes_are_shown(
+    make_app: MakeApp, screen_text: ScreenText
+) -> None:
     keys = {**default_keys(), "pane.memory": ("W",), "pane.device": (), "app.quit": ("Q",)}
     keymap = Keymap("mine", keys, (KeymapProblem("/home/u/keymap.toml", 3, "unknown key 'esc'"),))
     app = make_app(keymap=keymap)
@@ -613,7 +645,9 @@ async def test_theme_is_changed_and_remembered(make_app: MakeApp) -> None:
         await pilot.press("T")
         assert app.theme == "light"
     assert make_app().theme_name == "light"
-    colourless = terminal_from({"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, is_tty=True, encoding="utf-8")
+    colourless = terminal_from(
+        {"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, is_tty=True, encoding="utf-8"
+    )
     assert make_app(terminal=colourless).theme_name == "mono"
 
 
@@ -683,7 +717,9 @@ async def test_edit_opens_the_file_at_the_line(
         await ready(app, pilot)
         await pilot.press("o", "e")
         assert opened == [(tmp_path / "dump.json", 12)]
-        assert str(tmp_path / "dump.json") in notices(app)[-1].replace("\n", "")  # it returned nothing: not opened
+        assert str(tmp_path / "dump.json") in notices(app)[-1].replace(
+            "\n", ""
+        )  # it returned nothing: not opened
 
 
 async def test_edit_never_leaves_the_run(
@@ -728,6 +764,18 @@ async def test_q_asks_while_something_would_be_lost(make_app: MakeApp, screen_te
     assert app.return_value == 0
 
 
+async def test_q_asks_when_marks_could_not_be_written(
+    make_app: MakeApp, make_finding_pane: Callable[[str], Pane], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    app = make_app(make_pane=make_finding_pane, store=StateStore(tmp_path / "file" / "state"))
+    async with app.run_test() as pilot:
+        await ready(app, pilot)
+        assert len([n for n in notices(app) if "last only until you quit" in n]) == 1
+        await pilot.press("n", "m", "q")
+        assert isinstance(app.screen, AskPage)
+
+
 def test_a_crash_leaves_five_lines_and_a_log_without_local_variables(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -758,12 +806,16 @@ def test_run_app_returns_the_exit_code(make_app: MakeApp, monkeypatch: pytest.Mo
     app = make_app()
     monkeypatch.setattr(app_module.NpulseApp, "run", lambda self, mouse: None)
     assert run_app(app) == 0
-    monkeypatch.setattr(app_module.NpulseApp, "run", lambda self, mouse: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        app_module.NpulseApp, "run", lambda self, mouse: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     assert run_app(app) == 130
 
 
 def test_the_shell_needs_no_data_frames() -> None:
     code = "import sys, npulse.tui.app; print(sorted({'pandas', 'pyarrow', 'polars'} & set(sys.modules)))"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    found = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == "[]"

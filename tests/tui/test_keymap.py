@@ -11,7 +11,15 @@ from textual.keys import _character_to_key
 
 from npulse.tui import keymap as km
 from npulse.tui.actions import ACTIONS, BY_ID
-from npulse.tui.keymap import check_keymap, clashes, default_keys, describe_keys, key_name, load_keymap, show_keys
+from npulse.tui.keymap import (
+    check_keymap,
+    clashes,
+    default_keys,
+    describe_keys,
+    key_name,
+    load_keymap,
+    show_keys,
+)
 
 try:
     import tomllib
@@ -58,7 +66,9 @@ def test_no_file_means_defaults(tmp_path: Path) -> None:
 
 
 def test_user_map_over_a_base(tmp_path: Path) -> None:
-    path = write(tmp_path, 'name = "mine"\nbase = "vim"\n[bindings]\n"pane.export" = "X"\n"table.sort" = []\n')
+    path = write(
+        tmp_path, 'name = "mine"\nbase = "vim"\n[bindings]\n"pane.export" = "X"\n"table.sort" = []\n'
+    )
     found = load_keymap(path)
     assert found.problems == () and found.name == "mine"
     assert found.keys["pane.export"] == ("X",)
@@ -176,7 +186,9 @@ def test_any_bytes_give_a_usable_map(tmp_path_factory: pytest.TempPathFactory, c
 @given(
     st.dictionaries(
         st.sampled_from([a.id for a in ACTIONS]),
-        st.lists(st.sampled_from(["x", "y", "q", "j", "escape", "ctrl+d", "ctrl+b", "nonsense", "?"]), max_size=3),
+        st.lists(
+            st.sampled_from(["x", "y", "q", "j", "escape", "ctrl+d", "ctrl+b", "nonsense", "?"]), max_size=3
+        ),
         max_size=8,
     )
 )

@@ -15,7 +15,9 @@ from npulse.tui.messages.texts import TEXTS
 
 TUI = Path(npulse.tui.__file__).parent
 SOURCES = sorted(TUI.rglob("*.py"))
-TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(r"pending\.(checkup|precision|overflow|memory|performance|device|rounds)")
+TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
+    r"pending\.(checkup|precision|overflow|memory|performance|device|rounds)"
+)
 
 
 def fields(text: str) -> set[str]:
@@ -25,7 +27,11 @@ def fields(text: str) -> set[str]:
 def literals(path: Path) -> set[str]:
     """Every string constant of a source file."""
     tree = ast.parse(path.read_text("utf-8"))
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def test_both_languages_are_there_with_the_same_fields() -> None:
@@ -33,7 +39,8 @@ def test_both_languages_are_there_with_the_same_fields() -> None:
         assert en.strip() and zh.strip(), text_id
         assert fields(en) == fields(zh), text_id
         assert en.isascii(), text_id
-        assert not zh.isascii(), text_id
+        words = "".join(fixed for fixed, _, _, _ in string.Formatter().parse(zh))
+        assert not zh.isascii() or not re.search("[A-Za-z]", words), text_id
 
 
 def test_every_text_is_used() -> None:
@@ -86,7 +93,9 @@ def test_no_hex_colours_in_python_or_style_sheets() -> None:
     colour = re.compile(r"#[0-9a-fA-F]{3,8}\b")
     for path in (*SOURCES, *TUI.rglob("*.tcss")):
         text = path.read_text("utf-8")
-        strings = " ".join(literals(path)) if path.suffix == ".py" else re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        strings = (
+            " ".join(literals(path)) if path.suffix == ".py" else re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        )
         assert not colour.findall(strings), path
 
 
@@ -104,7 +113,9 @@ def test_no_data_inside_markup() -> None:
 def test_statics_and_notices_never_parse_markup() -> None:
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+            name = (
+                getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+            )
             if name in ("Static", "Label", "notify"):
                 keywords = {k.arg: k.value for k in node.keywords}
                 markup = keywords.get("markup")

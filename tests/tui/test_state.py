@@ -79,7 +79,12 @@ def test_too_large_a_file_is_not_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_values_of_the_wrong_type_are_left_out(tmp_path: Path) -> None:
-    runs = [{"path": 1}, 7, {"path": "/a", "opened_s": "x", "verdict": []}, {"path": "/b", "opened_s": -1e400}]
+    runs = [
+        {"path": 1},
+        7,
+        {"path": "/a", "opened_s": "x", "verdict": []},
+        {"path": "/b", "opened_s": -1e400},
+    ]
     (tmp_path / "recent.json").write_text(json.dumps({"runs": runs}))
     assert StateStore(tmp_path).recent() == [RecentRun("/a", 0, ""), RecentRun("/b", 0, "")]
 
@@ -118,9 +123,7 @@ def test_relative_and_absolute_paths_are_one_run(tmp_path: Path, monkeypatch: py
 
 
 @given(st.text(), st.text())
-def test_any_text_is_kept_as_it_is(
-    tmp_path_factory: pytest.TempPathFactory, subject: str, note: str
-) -> None:
+def test_any_text_is_kept_as_it_is(tmp_path_factory: pytest.TempPathFactory, subject: str, note: str) -> None:
     folder = tmp_path_factory.mktemp("s")
     run = os.fsdecode(b"/run/\xff\xfe")
     StateStore(folder).set_note(run, subject, note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -12,27 +12,29 @@ from npulse.core.errors import UsageError
 from npulse.core.text import Lang
 
 FormatOption = Annotated[
-    Optional[str], typer.Option("--format", help="text, json, jsonl, md or csv (default: text, or by -o's suffix).")
+    str | None,
+    typer.Option("--format", help="text, json, jsonl, md or csv (default: text, or by -o's suffix)."),
 ]
 OutputOption = Annotated[
-    Optional[Path], typer.Option("--output", "-o", help="Write to this file; its suffix decides the format.")
+    Path | None, typer.Option("--output", "-o", help="Write to this file; its suffix decides the format.")
 ]
 TablesOption = Annotated[bool, typer.Option("--tables", help="Add the full table (all rows, all columns).")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings and notes also give exit code 1.")]
-RankOption = Annotated[Optional[int], typer.Option("--rank", help="Only this rank.")]
-StepOption = Annotated[Optional[int], typer.Option("--step", help="Only this step.")]
+RankOption = Annotated[int | None, typer.Option("--rank", help="Only this rank.")]
+StepOption = Annotated[int | None, typer.Option("--step", help="Only this step.")]
 JobsOption = Annotated[int, typer.Option("--jobs", help="Worker processes (0: as many as processors).")]
 ClusterOption = Annotated[
-    Optional[str], typer.Option("--cluster", help="Address of a Dask scheduler that does the work.")
+    str | None, typer.Option("--cluster", help="Address of a Dask scheduler that does the work.")
 ]
-LangOption = Annotated[Optional[str], typer.Option("--lang", help="en or zh (default: from LANG).")]
+LangOption = Annotated[str | None, typer.Option("--lang", help="en or zh (default: from LANG).")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor keep cached results.")]
 PlainOption = Annotated[bool, typer.Option("--plain", help="Text instead of the full-screen workbench.")]
 RoundOption = Annotated[
-    Optional[str], typer.Option("--round", help="Which round of the run (default: the newest).")
+    str | None, typer.Option("--round", help="Which round of the run (default: the newest).")
 ]
 CriteriaOption = Annotated[
-    Optional[str], typer.Option("--criteria", help="Thresholds: cosine=0.99,norm_ratio_low=0.99,norm_ratio_high=1.01")
+    str | None,
+    typer.Option("--criteria", help="Thresholds: cosine=0.99,norm_ratio_low=0.99,norm_ratio_high=1.01"),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from npulse.core.findings import Report
+from npulse.core.findings import Problem, Report
 from npulse.core.text import Lang
 
 from .options import emit, version
@@ -68,7 +68,7 @@ def _report(arguments: PrecisionArguments) -> Report:
         cache=None if arguments.no_cache else default_cache(),
     )
     progress = stderr_progress()
-    problems: tuple[api.Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()
     if arguments.golden is None:
         run = api.open_run(arguments.target)
         problems = run.problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -35,10 +35,10 @@ def root(
     """Options that stand before a command."""
 
 
-@app.command("open")
+@app.command("open", short_help="Open the workbench on a run.")
 def open_(
-    path: Annotated[Optional[Path], typer.Argument(help="Run folder or file (default: recent runs).")] = None,
-    pane: Annotated[Optional[str], typer.Option("--pane", help="Pane to show first.")] = None,
+    path: Annotated[Path | None, typer.Argument(help="Run folder or file (default: recent runs).")] = None,
+    pane: Annotated[str | None, typer.Option("--pane", help="Pane to show first.")] = None,
     lang: o.LangOption = None,
     plain: o.PlainOption = False,
     jobs: o.JobsOption = 0,
@@ -47,12 +47,14 @@ def open_(
     """Open the workbench on a run folder, a file, or the picker of recent runs."""
     from .workbench import open_workbench
 
-    return open_workbench(path, pane=pane, lang=o.chosen_lang(lang), plain=plain, jobs=jobs, no_cache=no_cache)
+    return open_workbench(
+        path, pane=pane, lang=o.chosen_lang(lang), plain=plain, jobs=jobs, no_cache=no_cache
+    )
 
 
-@app.command()
+@app.command(short_help="Open a bundled sample run.")
 def demo(
-    name: Annotated[Optional[str], typer.Argument(help="Which bundled sample run.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Which bundled sample run.")] = None,
     lang: o.LangOption = None,
     plain: o.PlainOption = False,
 ) -> int:
@@ -62,10 +64,12 @@ def demo(
     return open_demo(name, lang=o.chosen_lang(lang), plain=plain)
 
 
-@app.command()
+@app.command(short_help="Compare two captures, name the origin.")
 def precision(
     target: Annotated[Path, typer.Argument(help="The NPU capture, or a run that holds both.")],
-    golden: Annotated[Optional[Path], typer.Argument(help="The golden capture (GPU, CPU, earlier version).")] = None,
+    golden: Annotated[
+        Path | None, typer.Argument(help="The golden capture (GPU, CPU, earlier version).")
+    ] = None,
     format_name: o.FormatOption = None,
     output: o.OutputOption = None,
     tables: o.TablesOption = False,
@@ -104,9 +108,9 @@ def precision(
     )
 
 
-@app.command()
+@app.command(short_help="What each rule means.")
 def rules(
-    rule_id: Annotated[Optional[str], typer.Argument(help="One rule; without it all are listed.")] = None,
+    rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,
     lang: o.LangOption = None,
     format_name: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
 ) -> int:
@@ -117,7 +121,7 @@ def rules(
 
 
 keys_app = typer.Typer(rich_markup_mode=None, help="Print the key map in force; validate one.")
-app.add_typer(keys_app, name="keys")
+app.add_typer(keys_app, name="keys", short_help="Print or check the key map.")
 
 
 @keys_app.callback(invoke_without_command=True)

@@ -24,7 +24,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "unread": (" (recognised, not yet read)", "（已识别，尚不支持读取）"),
     "verdict": ("verdict: {verdict}", "结论：{verdict}"),
     "demo": ("sample run {name}: {title}", "示例 {name}：{title}"),
-    "open": ("open it on a terminal: npulse demo   or by hand: npulse {path}", "在终端中打开：npulse demo，或 npulse {path}"),
+    "open": (
+        "open it on a terminal: npulse demo   or by hand: npulse {path}",
+        "在终端中打开：npulse demo，或 npulse {path}",
+    ),
 }
 
 
@@ -65,6 +68,8 @@ def print_triage(path: Path, lang: Lang) -> int:
 
     from npulse.core import api
     from npulse.core.precision.alone import check_alone
+    from npulse.core.precision.compare import compare_captures
+    from npulse.core.precision.report import report as precision_report
     from npulse.core.report import render
     from npulse.core.run.kinds import KINDS
 
@@ -74,8 +79,8 @@ def print_triage(path: Path, lang: Lang) -> int:
         pairs = api.pairs_in(run)
         reports: list[tuple[str, Report]] = []
         for pair in pairs:
-            comparison = api.compare_captures(pair, progress=progress)
-            reports.append((pair.round, api.precision_report(comparison, lang=lang)))
+            comparison = compare_captures(pair, progress=progress)
+            reports.append((pair.round, precision_report(comparison, lang=lang)))
         dumps = [a for a in run.artifacts if a.kind == "msprobe.dump"]
         if not pairs and dumps:
             reports.append(("", check_alone(run, dumps, lang=lang, progress=progress)))

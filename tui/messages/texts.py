@@ -10,6 +10,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "header.no-run": ("no run open", "未打开运行目录"),
     "header.opening": ("scanning", "正在扫描"),
     "header.round": ("round {i} of {n} {name}", "第 {i}/{n} 轮 {name}"),
+    "quit.memory-only": (
+        "Marks and notes could not be written: they end with this session.",
+        "标记与备注无法写入：退出后即丢失。",
+    ),
     "quit.ask": ("Quit all the same?", "仍要退出吗？"),
     # ---- the run ----
     "open.cancelled": ("Scanning was cancelled. r scans again.", "扫描已取消。按 r 重新扫描。"),
@@ -42,6 +46,84 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Nothing is being followed: following is not built yet.",
         "没有正在跟踪的内容：跟踪功能尚未实现。",
     ),
+    # ---- the precision pane ----
+    "precision.reading": ("Reading and comparing the two captures ...", "正在读取并比较两份采集……"),
+    "precision.closer": ("looking closer at tensors that differ", "正在细查有差异的张量"),
+    "precision.n-compared": ("{n:,} compared", "已比较 {n:,}"),
+    "precision.n-origin": ("{n:,} origin", "源头 {n:,}"),
+    "precision.n-inherited": ("{n:,} inherited", "继承 {n:,}"),
+    "precision.n-unmatched": ("{n:,} unmatched", "未匹配 {n:,}"),
+    "precision.n-unknown": ("{n:,} unknown", "未知 {n:,}"),
+    "precision.n-warning": ("{n:,} warnings", "警告 {n:,}"),
+    "precision.origin": ("origin", "源头"),
+    "precision.error": ("error", "错误"),
+    "precision.warning": ("warning", "警告"),
+    "precision.note": ("note", "提示"),
+    "precision.sides": ("target {target}  golden {golden}", "目标 {target}  标杆 {golden}"),
+    "precision.nothing": ("Nothing over a threshold.", "没有超过阈值的项。"),
+    "precision.last": ("last output cosine {cosine}", "最后输出余弦 {cosine}"),
+    "precision.alone": (
+        "One capture alone, {calls:,} calls: {n} turn finite inputs into NaN or Inf.",
+        "仅有一份采集，共 {calls:,} 次调用：{n} 个将有限输入变为 NaN 或 Inf。",
+    ),
+    "precision.no-pair": (
+        "No two captures to compare in {path}. Looked for dump.json of msprobe in folders named npu, gpu, cpu, "
+        "golden, bench, target ...",
+        "{path} 中没有可比较的两份采集。已在名为 npu、gpu、cpu、golden、bench、target 等目录中查找 msprobe 的 dump.json。",
+    ),
+    "precision.captures": ("Captures found: {names}", "找到的采集：{names}"),
+    "precision.how-pair": (
+        "To name the two: npulse precision TARGET GOLDEN, or open the folder that holds both.",
+        "指定两份采集：npulse precision TARGET GOLDEN，或打开同时包含两者的目录。",
+    ),
+    "precision.how-capture": (
+        "To capture: PrecisionDebugger of msprobe with the same config.json on both sides.",
+        "采集方法：两侧使用相同 config.json 的 msprobe PrecisionDebugger。",
+    ),
+    "precision.next": ("next", "下一步"),
+    "precision.source": ("source", "源码"),
+    "precision.filtered": ("filter: {filter}", "过滤：{filter}"),
+    "precision.filter-hint": (
+        "words, role:origin, cosine<0.99, -io:input",
+        "关键词、role:origin、cosine<0.99、-io:input",
+    ),
+    "precision.column-empty": ("Column {name} holds no values here.", "列 {name} 在此没有数值。"),
+    "precision.no-elements": (
+        "No elements were captured for this row on both sides: only statistics. "
+        "Capture with task tensor, or statistics with tensor_list.",
+        "此行没有两侧的元素数据，只有统计量。请使用 task tensor 或带 tensor_list 的 statistics 采集。",
+    ),
+    "precision.stack-title": ("Call stack, innermost first; * is your own code", "调用栈，最内层在前；* 为用户代码"),
+    "precision.no-stack": (
+        "No call stack was recorded for this call (extra_info false, or a backward call).",
+        "此调用没有记录调用栈（extra_info 为 false，或为反向调用）。",
+    ),
+    "precision.exported": ("Written: {path} ({n:,} characters)", "已写入：{path}（{n:,} 字符）"),
+    "table.position": ("{first:,}-{last:,} of {total}", "{first:,}-{last:,} / {total}"),
+    "columns.title": ("Columns: Enter shows or hides one", "列：回车显示或隐藏"),
+    "find-column.title": ("Go to a column", "转到列"),
+    "find-column.placeholder": ("type a part of its name", "输入名称的一部分"),
+    "find-column.none": ("No such column.", "没有这样的列。"),
+    "export.title": (
+        "Write findings and table to (.csv .json .jsonl .md .txt); never into the run:",
+        "将发现与表格写入（.csv .json .jsonl .md .txt）；不会写入运行目录：",
+    ),
+    "modules.title": (
+        "Module tree: verdict and role are the worst inside. Enter goes to that row.",
+        "模块树：结论与角色取内部最差。回车转到该行。",
+    ),
+    "modules.no-rows": ("Nothing was captured in this module.", "该模块没有采集数据。"),
+    "elements.reading": ("Reading the elements of {name} ...", "正在读取 {name} 的元素……"),
+    "elements.title": (
+        "{name}  {shape}  {dtypes}  worst {n}",
+        "{name}  {shape}  {dtypes}  最差 {n} 个",
+    ),
+    "elements.map": ("error map {rows:,} rows x {columns:,} columns", "误差图 {rows:,} 行 x {columns:,} 列"),
+    "elements.histogram": (
+        "relative error; {zero:,} at golden 0, {bad:,} not finite",
+        "相对误差；标杆为 0 处 {zero:,} 个，非有限 {bad:,} 个",
+    ),
+    "elements.equal": ("equal", "相等"),
     # ---- panes still to come ----
     "pending.title": ("{name}: not built yet", "{name}：尚未实现"),
     "pending.checkup": (

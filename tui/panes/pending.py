@@ -23,10 +23,10 @@ class PendingPane(Pane, can_focus=True):
     DEFAULT_CSS = "PendingPane { padding: 1 2; }"
 
     def watch_run(self, run: Run | None) -> None:
-        self.refresh(layout=True)
+        self.refresh()
 
     def watch_round_index(self, index: int) -> None:
-        self.refresh(layout=True)
+        self.refresh()
 
     def in_footer(self, action_id: str) -> bool:
         return False

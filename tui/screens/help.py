@@ -15,6 +15,7 @@ class HelpPage(ListPage):
     """What every key does; the last heading says where the user's own map belongs."""
 
     can_open = False
+    has_detail = False
 
     def title_text(self) -> str:
         return self.tr("help.title", name=self.shell.keymap.name or "default")
@@ -27,7 +28,7 @@ class HelpPage(ListPage):
                 heading = entry.scope
                 rows += ([Row("")] if rows else []) + [Row(heading)]
             keys = entry.keys + " " * max(1, 14 - cell_len(entry.keys))
-            rows.append(Row(f"  {keys}{entry.help}", value=entry.id, detail=f"{entry.id}: {entry.help}"))
+            rows.append(Row(f"  {keys}{entry.help}", value=entry.id))
         return rows
 
     def take(self, row: Row) -> None:

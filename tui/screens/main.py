@@ -40,13 +40,13 @@ class MainPage(Page[None]):
     async def show_pane(self, area: str) -> None:
         """Bring a pane to the front, made if need be, with the run of the moment."""
         switcher = self.query_one(ContentSwitcher)
-        if not switcher.query(f"#pane-{area}"):
-            pane = self.shell.make_pane(area)
-            await switcher.add_content(pane)
-        switcher.current = f"pane-{area}"
-        self.query_one(TabBar).active = area
-        self.shell.feed(switcher.get_child_by_id(f"pane-{area}", Pane))
-        self.focus_pane()
+        with self.app.batch_update():
+            if not switcher.query(f"#pane-{area}"):
+                await switcher.add_content(self.shell.make_pane(area))
+            switcher.current = f"pane-{area}"
+            self.query_one(TabBar).active = area
+            self.shell.feed(switcher.get_child_by_id(f"pane-{area}", Pane))
+            self.focus_pane()
 
     def focus_pane(self) -> None:
         """Give the keys to the pane that is shown."""

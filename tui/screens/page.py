@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -45,8 +44,9 @@ class Page(Screen[ResultT], inherit_bindings=False):
         yield from ()
 
     async def on_mount(self) -> None:
-        self.retranslate()
-        await self.begin()
+        with self.app.batch_update():
+            self.retranslate()
+            await self.begin()
 
     async def begin(self) -> None:
         """What happens once the screen stands."""
@@ -105,14 +105,21 @@ class ListPage(Page[Any]):
     """A title, a list, the full text of the row under the cursor. Enter dismisses with the row's value."""
 
     can_open = True
+    has_detail = True
 
     def compose_body(self) -> ComposeResult:
         yield Static(id="title", markup=False)
-        with Vertical():
-            rows = RowList()
-            rows.can_open = self.can_open
-            yield rows
-            yield Static(id="empty", markup=False)
+        yield from self.compose_list()
+
+    def compose_list(self) -> ComposeResult:
+        """The list, the text that stands there instead of an empty one, and the detail."""
+        rows = RowList()
+        rows.can_open = self.can_open
+        yield rows
+        empty = Static(id="empty", markup=False)
+        empty.display = False
+        yield empty
+        if self.has_detail:
             yield Static(id="detail", markup=False)
 
     def title_text(self) -> str:
@@ -130,12 +137,14 @@ class ListPage(Page[Any]):
     def retranslate(self) -> None:
         super().retranslate()
         rows = self.make_rows()
-        self.query_one("#title", Static).update(self.plain_title())
+        self.query_one("#title", Static).update(self.plain_title(), layout=False)
         empty = self.query_one("#empty", Static)
-        empty.update(self.empty_text())
-        empty.display = not rows
+        if not rows:
+            empty.update(self.empty_text())
         listing = self.query_one(RowList)
-        listing.display = bool(rows)
+        if empty.display is bool(rows):
+            empty.display = not rows
+            listing.display = bool(rows)
         listing.rows = rows
 
     def plain_title(self) -> str:
@@ -144,10 +153,10 @@ class ListPage(Page[Any]):
         return ascii_shapes(title) if self.shell.glyphs.is_ascii else title
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
-        detail = self.query_one("#detail", Static)
-        text = event.row.detail if event.row else ""
-        detail.display = bool(text)
-        detail.update("\n".join(self.plain(line) for line in text.split("\n")))
+        if self.has_detail:  # its height is fixed: a new text is no reason to lay out and repaint the screen
+            text = event.row.detail if event.row else ""
+            shown = "\n".join(self.plain(line) for line in text.split("\n"))
+            self.query_one("#detail", Static).update(shown, layout=False)
 
     def on_row_list_opened(self, event: RowList.Opened) -> None:
         self.take(event.row)
@@ -183,17 +192,16 @@ class PickPage(ListPage):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("pick")]
     AUTO_FOCUS = "Entry"
     is_typing = True
+    has_detail = False
     placeholder_id: str
 
     def compose_body(self) -> ComposeResult:
         yield Static(id="title", markup=False)
         yield Entry()
-        with Vertical():
-            rows = RowList()
-            rows.can_focus = False
-            yield rows
-            yield Static(id="empty", markup=False)
-            yield Static(id="detail", markup=False)
+        for widget in self.compose_list():
+            if isinstance(widget, RowList):
+                widget.can_focus = False
+            yield widget
 
     @property
     def typed(self) -> str:

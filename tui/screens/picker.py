@@ -13,6 +13,7 @@ from .rows import Row
 class PickerPage(PickPage):
     """Dismisses with the path to open, or None."""
 
+    has_detail = True
     placeholder_id = "picker.placeholder"
 
     def title_text(self) -> str:

@@ -48,7 +48,7 @@ class RowList(ScrollView, can_focus=True, inherit_bindings=False):
     """Whether Enter does something here, so that the footer offers it."""
 
     rows: reactive[Sequence[Row]] = reactive((), init=False)
-    cursor: reactive[int] = reactive(0, init=False)
+    cursor: reactive[int] = reactive(0, init=False, repaint=False)
 
     class Moved(Message):
         """The cursor came to another row (None: there is none)."""
@@ -76,21 +76,20 @@ class RowList(ScrollView, can_focus=True, inherit_bindings=False):
         return max(0, min(cursor, len(self.rows) - 1))
 
     def watch_rows(self, rows: Sequence[Row]) -> None:
-        self.virtual_size = Size(self.size.width, len(rows))
+        self._measure()
         self.cursor = self.cursor
         self._keep_visible()
         self.refresh()
         self.post_message(self.Moved(self.current))
 
     def watch_cursor(self, old: int, new: int) -> None:
-        top = round(self.scroll_offset.y)
-        self.refresh_lines(old - top)
-        self.refresh_lines(new - top)
+        self.refresh_lines(old)
+        self.refresh_lines(new)
         self._keep_visible()
         self.post_message(self.Moved(self.current))
 
     def on_resize(self, event: events.Resize) -> None:
-        self.virtual_size = Size(event.size.width, len(self.rows))
+        self._measure()
         self._keep_visible()
 
     def render_line(self, y: int) -> Strip:
@@ -113,6 +112,10 @@ class RowList(ScrollView, can_focus=True, inherit_bindings=False):
         elif row.value is None:
             style += _BOLD
         return Strip([Segment(set_cell_size(line, width), style)], width)
+
+    def _measure(self) -> None:
+        # There are no scroll bars to lay out, so the screen need not be laid out and repainted for it.
+        self.set_reactive(RowList.virtual_size, Size(self.size.width, len(self.rows)))
 
     def _keep_visible(self) -> None:
         """Scroll by half a page when the cursor has left the view: each scroll repaints all of it."""

@@ -21,13 +21,20 @@ Formatter = Callable[[Any], str]
 
 ABSENT = "-"
 
+# Joiners and other invisible marks change the width of their neighbours, and terminals disagree on how:
+# shown as what they are. Variation selectors only choose a shape: left out.
+_UNEVEN = {c: "\N{REPLACEMENT CHARACTER}" for c in (0x200B, 0x200C, 0x200D, 0x2060)}
+_UNEVEN |= dict.fromkeys(range(0xFE00, 0xFE10), "")
+
 # ---- widths ----
 
 
 def shown(text: str, glyphs: Glyphs) -> str:
     """Text from a file as it may stand on the screen: no controls, and ASCII only where the set is ASCII."""
     text = safe_text(text)
-    return ascii_text(text) if glyphs.is_ascii else text
+    if text.isascii():
+        return text
+    return ascii_text(text) if glyphs.is_ascii else text.translate(_UNEVEN)
 
 
 def cell_width(text: str) -> int:
@@ -55,7 +62,7 @@ def pad(text: str, width: int, align: Align = "left") -> str:
 
 
 def fit(text: str, width: int, align: Align = "left", ellipsis: str = "…") -> str:
-    """Safe text in exactly `width` cells."""
+    """Text from `shown` in exactly `width` cells."""
     size = cell_width(text)
     if size > width:
         text = cut(text, width, ellipsis)

@@ -147,23 +147,24 @@ class ColumnBuilder:
 
     def _add_tensor(self, side: int, io_code: int, record: dict[str, Any]) -> None:
         get = record.get
-        numbers: tuple[Any, ...] = (get("Max"), get("Min"), get("Mean"), get("Norm"))
+        high, low, mean, norm = get("Max"), get("Min"), get("Mean"), get("Norm")
         present = _ALL_PRESENT
-        for number in numbers:
-            if type(number) is not float:
-                numbers, present = _numbers(numbers)
-                break
-        dtype, checksum, file = get("dtype"), get("md5"), get("data_name")
+        if not type(high) is type(low) is type(mean) is type(norm) is float:
+            (high, low, mean, norm), present = _numbers((high, low, mean, norm))
+        kind, dtype, checksum, file = get("type"), get("dtype"), get("md5"), get("data_name")
         requires_grad = get("requires_grad")
         self._rows += _pack_row(
             len(self._byte) - 1,
             side,
             TENSOR,
             io_code,
-            _code(self._types, get("type", get("class_type"))),
+            _code(self._types, kind),
             -1 if dtype is None else _code(self._dtypes, dtype),
             self._shape_code(get("shape")),
-            *numbers,
+            high,
+            low,
+            mean,
+            norm,
             present,
             -1 if checksum is None else _code(self._checksums, checksum, 2**31 - 2),
             1 if requires_grad is True else 0 if requires_grad is False else -1,
@@ -190,11 +191,11 @@ class ColumnBuilder:
             return -1
         try:
             key = tuple(shape)
-            code = self._shapes.get(key)
+            return self._shapes[key]
+        except KeyError:
+            pass
         except TypeError:  # a number, or lists inside
-            key, code = (None,), None
-        if code is not None:
-            return code
+            key = (None,)
         if len(key) <= 64 and all(type(n) is int and 0 <= n < 2**63 for n in key):
             return self._shapes.setdefault(key, len(self._shapes))
         self.n_bad_shapes += 1
@@ -249,10 +250,10 @@ def _column(items: array[Any] | bytearray, dtype: npt.DTypeLike) -> npt.NDArray[
 def _code(codes: dict[str, int], text: Any, limit: int = _MAX_CODES) -> int:
     if type(text) is not str:
         text = "" if text is None else repr(text)[:200]
-    code = codes.get(text)
-    if code is None:
-        code = codes.setdefault(text if len(codes) < limit else _OTHER, len(codes))
-    return code
+    try:
+        return codes[text]
+    except KeyError:
+        return codes.setdefault(text if len(codes) < limit else _OTHER, len(codes))
 
 
 def _is_tensor(record: dict[str, Any]) -> bool:

@@ -25,7 +25,7 @@ _SIDE_KEYS = {
     "parameters": PARAMETERS,
     "output": OUTPUT,
 }
-_IO_NUMBERED = {side: tuple(f"{SIDES[side]} {i}" for i in range(64)) for side in (INPUT, OUTPUT)}
+_NUMBERED = {side: tuple(f"{SIDES[side]} {i}" for i in range(64)) for side in (INPUT, OUTPUT)}
 
 
 class TooDeepError(Exception):
@@ -61,8 +61,19 @@ def leaves(body: Body, entry: Any) -> Iterator[Piece]:
     else:
         for key, side_code in _SIDE_KEYS.items():
             side = entry.get(key)
-            if side:
-                yield from _side(side_code, side)
+            if not side:
+                continue
+            ios = _NUMBERED.get(side_code, ())
+            if type(side) is not list or len(side) > len(ios):
+                name = SIDES[side_code]
+                yield from _walk(side_code, name, name + ("." if side_code == PARAMETERS else " "), side)
+                continue
+            for io, item in zip(ios, side, strict=False):
+                # nearly all leaves of a dump pass here
+                if item is None or (type(item) is dict and type(item.get("type")) is str):
+                    yield side_code, io, item
+                else:
+                    yield from _walk(side_code, io, io + ".", item)
 
 
 def unread_sides(body: Body, entry: Any) -> list[str]:
@@ -74,20 +85,6 @@ def unread_sides(body: Body, entry: Any) -> list[str]:
 
 def is_record(value: dict[str, Any]) -> bool:
     return isinstance(value.get("type"), str) or isinstance(value.get("class_type"), str)
-
-
-def _side(side: int, value: Any) -> Iterator[Piece]:
-    numbered = _IO_NUMBERED.get(side)
-    if numbered and type(value) is list and len(value) <= len(numbered):
-        for io, item in zip(numbered, value, strict=False):
-            # nearly all leaves of a dump pass here
-            if item is None or (type(item) is dict and type(item.get("type")) is str):
-                yield side, io, item
-            else:
-                yield from _walk(side, io, io + ".", item)
-        return
-    name = SIDES[side]
-    yield from _walk(side, name, name + ("." if side == PARAMETERS else " "), value)
 
 
 def _grad(name: str, records: Any) -> Iterator[Piece]:

@@ -78,3 +78,28 @@ def _other(full: str) -> CallName:
 def _number(text: str) -> int | None:
     # length-limited: int() refuses thousands of digits, and isdigit() alone accepts other scripts' digits
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+_WRAPPERS = ("module.", "model.", "_orig_mod.", "base_model.")
+
+
+def short_name(full: str) -> str:
+    """An entry name as a narrow screen shows it: the module path, or the API and its number.
+
+    "Module.module.layers.1.fc1.Linear.forward.0" -> "layers.1.fc1"; "Functional.linear.3.backward" ->
+    "Functional.linear.3 backward". Wrapper modules in front and a call number of 0 are left out. Only for
+    the eye: two calls can share a short name, so nothing is looked up by it.
+    """
+    name = parse_name(full)
+    if name.kind not in ("module", "grad"):
+        return full.removesuffix(".forward") if name.direction != "backward" else _backward(full)
+    path = name.path or name.cls
+    while path.startswith(_WRAPPERS):
+        path = path.partition(".")[2]
+    number = f" #{name.number}" if name.number else ""
+    direction = {"forward": "", "backward": " backward", "grad": " grad"}.get(name.direction, "")
+    return f"{path}{direction}{number}"
+
+
+def _backward(full: str) -> str:
+    return full.removesuffix(".backward") + " backward"

@@ -140,6 +140,8 @@ def _files_of_entries(
                     entries.setdefault(entry, []).append((time_ns, item.name, side, io))
     except OSError as error:
         raise InputError(f"the folder cannot be read: {error.strerror}", path=folder) from error
+    except ValueError as error:  # a NUL or a lone surrogate
+        raise InputError("the name is not one that a folder can have", path=folder) from error
     return entries, problems
 
 

@@ -1,4 +1,4 @@
-"""dump.json into columns: every kind of record, header, order, damage. Expected leaves are written by hand."""
+"""dump.json into columns: every kind of record, header, order, damage; leaves expected by hand."""
 
 from __future__ import annotations
 

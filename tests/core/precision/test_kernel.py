@@ -45,13 +45,12 @@ def bits_of(values: np.ndarray, name: str) -> np.ndarray:
 
 def parts(array: np.ndarray, name: str, other: str) -> np.ndarray:
     """Real numbers of a tensor in extended precision (complex: real and imaginary parts side by side)."""
-    with np.errstate(invalid="ignore"):  # signalling NaN
-        values = widen(array, DTYPES[name]).reshape(-1)
+    values = widen(array, DTYPES[name]).reshape(-1)
     if "complex" in name:
         return values.astype(np.complex128).view(np.float64).astype(LONG)
-    if "complex" in other:
-        return np.stack([values.astype(LONG), np.zeros(values.size, LONG)], axis=1).reshape(-1)
-    return values.astype(LONG)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        real = values.astype(LONG)
+    return np.stack([real, np.zeros_like(real)], axis=1).reshape(-1) if "complex" in other else real
 
 
 def reference(t: np.ndarray, g: np.ndarray) -> dict[str, Any]:
@@ -209,7 +208,12 @@ def test_large_tensors_in_float32(
 
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize(
-    "kind", ["NaN", "subnormal", "zeros both", "zeros golden", "positive", "equal", "far"]
+    "kind",
+    [
+        *("NaN", "NaN positive", "NaN negative", "NaN zeros", "NaN equal", "NaN golden all zero", "NaN huge"),
+        *("subnormal", "zeros both", "zeros golden", "positive", "equal", "far"),
+    ],
+
 )
 def test_data_that_takes_other_ways(name: str, kind: str) -> None:
     """Each of these data leaves the ordinary way through a block somewhere else."""

@@ -34,7 +34,9 @@ def test_cut_is_never_wider_than_asked(text: str, width: int) -> None:
 
 @given(texts, st.integers(1, 40), st.sampled_from(("left", "right")))
 def test_fit_is_exactly_as_wide_as_asked(text: str, width: int, align: str) -> None:
-    assert cell_len(fit(safe_text(text), width, align)) == width  # type: ignore[arg-type]
+    cell = fit(shown(text, UNICODE), width, align)  # type: ignore[arg-type]
+    assert cell_len(cell) == width
+    assert cell_len(f"1 {cell} 1") == width + 4, "its neighbours keep their places"
 
 
 @given(texts, st.integers(0, 40))
@@ -69,6 +71,11 @@ def test_wide_character_is_left_out_not_halved() -> None:
 
 def test_ascii_shows_what_was_there() -> None:
     assert shown("注 a\x1b[2J\x07\t😀", ASCII) == r"\u6ce8 a^[[2J? \U0001f600"
+
+
+def test_joiners_are_shown_and_variation_selectors_left_out() -> None:
+    assert shown("👩\u200d🚀⚠\ufe0fx", UNICODE) == "👩\ufffd🚀⚠x"
+    assert shown("a\u200d", ASCII) == r"a\u200d"
 
 
 def test_pad() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from npulse.core.formats.msprobe.names import short_name
 from npulse.core.table import Table
 from npulse.core.text import Lang
 
@@ -52,7 +53,18 @@ _ORDER = (
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
 
-_EXPONENT = frozenset(("max_abs_error", "rel_l2", "rel_l2_at_least", "rel_l1", "max_rel_error", "mean_rel_error", "passes_at", "euclidean"))
+_EXPONENT = frozenset(
+    (
+        "max_abs_error",
+        "rel_l2",
+        "rel_l2_at_least",
+        "rel_l1",
+        "max_rel_error",
+        "mean_rel_error",
+        "passes_at",
+        "euclidean",
+    )
+)
 
 
 def specs(table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang) -> tuple[ColumnSpec, ...]:
@@ -100,7 +112,7 @@ def _has_values(table: Table, name: str) -> bool:
 def _spec(name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:
     title = heading(name, lang)
     if name == "operator":
-        return ColumnSpec(name, title, min_width=20, max_width=64, priority=0, is_frozen=True)
+        return ColumnSpec(name, title, format=_short, min_width=20, max_width=56, priority=0, is_frozen=True)
     if name == "state":
         return ColumnSpec(name, title, format=_state_formatter(glyphs), max_width=12, priority=1)
     if name == "cosine":
@@ -110,6 +122,10 @@ def _spec(name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:
     if name in _EXPONENT:
         return ColumnSpec(name, title, format="scientific", decimals=1, priority=place)
     return ColumnSpec(name, title, max_width=28, priority=1 if name == "io" else place)
+
+
+def _short(value: object) -> str:
+    return short_name(str(value))
 
 
 def _state_formatter(glyphs: Glyphs) -> Callable[[object], str]:

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from npulse.core.precision.detail import Detail
-from npulse.core.text import safe_text
+from npulse.core.text import Lang, safe_text
 
 from ...glyphs import ascii_text, glyphs_of
 from ...messages import tr
@@ -31,8 +31,8 @@ class DetailView(Widget):
         if detail is None:
             return Content("")
         width = max(20, self.size.width)
-        lang = getattr(self.app, "lang", "en")
-        lines = wrap(detail.headline, width)
+        lang: Lang = getattr(self.app, "lang", "en")
+        lines = [*wrap(detail.name, width), *wrap(detail.headline, width)]
         if detail.next_step:
             lines += wrap(f"{tr('precision.next', lang)}: {detail.next_step}", width)
         frame = detail.user_frame

@@ -34,13 +34,15 @@ class ColumnsPage(ListPage):
 
     def make_rows(self) -> Sequence[Row]:
         return [
-            Row(f"[{' ' if name in self._hidden else 'x'}] {heading(name, self.shell.lang)}  ({name})", value=name)
+            Row(
+                f"[{' ' if name in self._hidden else 'x'}] {heading(name, self.shell.lang)}  ({name})",
+                value=name,
+            )
             for name in self._names
         ]
 
-    def on_row_list_opened(self, event: RowList.Opened) -> None:
-        event.stop()
-        self._hidden ^= {event.row.value}
+    def take(self, row: Row) -> None:
+        self._hidden ^= {row.value}
         cursor = self.query_one(RowList).cursor
         self.query_one(RowList).rows = self.make_rows()
         self.query_one(RowList).cursor = cursor
@@ -107,8 +109,7 @@ class ModulesPage(Page["int | None"]):
         yield Static(id="title", markup=False)
         yield VirtualTable()
 
-    def on_mount(self) -> None:
-        super().on_mount()
+    async def begin(self) -> None:
         self._make_tree()
 
     def retranslate(self) -> None:
@@ -138,7 +139,9 @@ class ModulesPage(Page["int | None"]):
             self._table,
             (
                 ColumnSpec("module", heading("module", lang), max_width=70, is_frozen=True),
-                ColumnSpec("role", heading("role", lang), format=role_formatter(self.shell.glyphs), priority=1),
+                ColumnSpec(
+                    "role", heading("role", lang), format=role_formatter(self.shell.glyphs), priority=1
+                ),
                 ColumnSpec("verdict", heading("verdict", lang), priority=2),
                 ColumnSpec("calls", heading("calls", lang), priority=3),
             ),

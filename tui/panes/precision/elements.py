@@ -1,0 +1,137 @@
+"""The elements of one row: the worst hundred, where they lie, how the errors are spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Static
+from textual.worker import Worker, WorkerState, get_current_worker
+
+from ...screens.page import Page
+from ...widgets.bars import Bars, histogram_labels
+from ...widgets.heatmap import Heatmap
+from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
+from ..base import failure_of
+
+if TYPE_CHECKING:
+    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.detail import ElementView
+
+_COLUMNS = (
+    ColumnSpec("index", "index", max_width=24, is_frozen=True),
+    ColumnSpec("target", "target", format="significant", decimals=7, priority=1),
+    ColumnSpec("golden", "golden", format="significant", decimals=7, priority=2),
+    ColumnSpec("abs_error", "|t-g|", format="scientific", decimals=2, priority=3),
+    ColumnSpec("rel_error", "|t-g|/|g|", format="scientific", decimals=2, priority=4),
+    ColumnSpec("ulps", "ulps", format="significant", decimals=4, priority=5),
+    ColumnSpec("flat_index", "flat", priority=6),
+)
+_BINS = 12
+
+
+class ElementsPage(Page[None]):
+    """Reads both tensors in a worker; leaving the page cancels it."""
+
+    DEFAULT_CSS = """
+    ElementsPage #figures { height: 2fr; }
+    ElementsPage #map-side { width: 1fr; padding: 0 1; }
+    ElementsPage #histogram-side { width: 1fr; padding: 0 1; }
+    ElementsPage VirtualTable { height: 3fr; }
+    ElementsPage .caption { height: 1; text-style: dim; }
+    .-short ElementsPage #figures { display: none; }
+    ElementsPage.-short #figures { display: none; }
+    """
+
+    class ElementsReady(Message):
+        """The elements can be shown."""
+
+        def __init__(self, view: ElementView) -> None:
+            super().__init__()
+            self.view = view
+
+    def __init__(self, comparison: Comparison, rank: RankComparison, row: int) -> None:
+        super().__init__()
+        self._comparison = comparison
+        self._rank = rank
+        self._row = row
+        self._view: ElementView | None = None
+
+    def compose_body(self) -> ComposeResult:
+        yield Static(id="title", markup=False)
+        yield VirtualTable()
+        with Horizontal(id="figures"):
+            with Vertical(id="map-side"):
+                yield Static(classes="caption", id="map-caption", markup=False)
+                yield Heatmap()
+            with Vertical(id="histogram-side"):
+                yield Static(classes="caption", id="histogram-caption", markup=False)
+                yield Bars()
+
+    async def begin(self) -> None:
+        self._read()
+
+    @work(thread=True, exclusive=True, group="elements", exit_on_error=False)
+    def _read(self) -> None:
+        from npulse.core.precision.detail import element_view
+
+        worker = get_current_worker()
+        view = element_view(self._comparison, self._rank, self._row, is_cancelled=lambda: worker.is_cancelled)
+        if not worker.is_cancelled:
+            self.post_message(self.ElementsReady(view))
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        error = failure_of(event)
+        if error is not None:
+            self.shell.show_failure(error)
+            self.dismiss(None)
+        elif event.state == WorkerState.CANCELLED and self.is_mounted:
+            self.dismiss(None)
+
+    @on(ElementsReady)
+    def _take(self, message: ElementsReady) -> None:
+        self._view = message.view
+        self.retranslate()
+        self.query_one(VirtualTable).focus()
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        rank, row = self._rank, self._row
+        leaf = rank.rows.target_row(row)
+        name = self.plain(rank.target.leaf_name(leaf))
+        title = self.query_one("#title", Static)
+        if self._view is None:
+            title.update(self.tr("elements.reading", name=name))
+            return
+        view = self._view
+        shape = "x".join(map(str, view.target.shape)) or "0-d"
+        dtypes = f"{view.target.declared.name} / {view.golden.declared.name}"
+        shown = self.tr("elements.title", name=name, n=view.worst.n_rows, shape=shape, dtypes=dtypes)
+        title.update(self.plain(shown))
+        self.query_one(VirtualTable).view = TableView(view.worst, _COLUMNS)
+        self._show_map(view)
+        self._show_histogram(view)
+
+    def _show_map(self, view: ElementView) -> None:
+        cells = np.where(view.map.is_nonfinite, np.nan, view.map.errors)
+        self.query_one(Heatmap).values = cells
+        rows, columns = int(view.map.row_edges[-1]), int(view.map.column_edges[-1])
+        caption = self.tr("elements.map", rows=rows, columns=columns)
+        self.query_one("#map-caption", Static).update(self.plain(caption))
+
+    def _show_histogram(self, view: ElementView) -> None:
+        found = view.histograms
+        edges, counts = found.relative.edges, found.relative.counts
+        step = max(1, -(-len(counts) // _BINS))
+        starts = np.arange(0, len(counts), step)
+        joined = np.add.reduceat(counts, starts) if len(counts) else counts
+        kept = [float(e) for e in (*edges[starts], edges[-1])] if len(counts) else []
+        bars = self.query_one(Bars)
+        bars.labels = (self.tr("elements.equal"), *histogram_labels([10.0**e for e in kept]))
+        bars.figures = (float(found.n_equal), *(float(n) for n in joined))
+        caption = self.tr("elements.histogram", zero=found.n_zero_reference, bad=found.n_nonfinite_differing)
+        self.query_one("#histogram-caption", Static).update(self.plain(caption))

@@ -1,0 +1,203 @@
+"""The keys of the precision pane that open something: filter, columns, elements, stack, modules, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on, work
+from textual.timer import Timer
+
+from npulse.core.errors import InputError, UsageError
+
+from ...screens.entry import Entry
+from ...widgets.virtual_table import VirtualTable
+from ..base import Pane
+from .jobs import Shown, export
+
+if TYPE_CHECKING:
+    from npulse.core.precision.compare import RankComparison
+
+FILTER_PAUSE_S = 0.12
+
+
+class PrecisionKeys(Pane):
+    """What a key does in the precision pane; the pane itself holds the state."""
+
+    shown: Shown | None
+    _filter_timer: Timer | None = None
+
+    @property
+    def table(self) -> VirtualTable:
+        return self.query_one(VirtualTable)
+
+    def rank_at(self, row: int | None) -> tuple[int, RankComparison, int] | None:
+        """Index of the rank, the rank, and the row in it, of a table row; None where there is none."""
+        from npulse.core.precision.table import place_of
+
+        if self.shown is None or row is None:
+            return None
+        try:
+            rank, inner = place_of(self.shown.comparison, row)
+        except IndexError:
+            return None
+        return self.shown.comparison.ranks.index(rank), rank, inner
+
+    def ask_detail(self, row: int | None) -> None:
+        """Show the detail of a row soon."""
+
+    # ---- keys ----
+
+    def action_filter(self) -> None:
+        if self.shown is None:
+            self._nothing("pane.filter")
+            return
+        self.add_class("-filtering")
+        entry = self.query_one("#filter", Entry)
+        entry.value = self.view.filter
+        entry.focus()
+
+    @on(Entry.Changed, "#filter")
+    def _filter_changed(self, event: Entry.Changed) -> None:
+        event.stop()
+        if self._filter_timer is not None:
+            self._filter_timer.stop()
+        text = event.value
+        self._filter_timer = self.set_timer(FILTER_PAUSE_S, lambda: self.change_view(filter=text))
+
+    @on(Entry.Submitted, "#filter")
+    def _filter_done(self, event: Entry.Submitted) -> None:
+        event.stop()
+        self.change_view(filter=event.value)
+        self._close_filter()
+
+    def _close_filter(self) -> None:
+        self.table.focus()
+        self.remove_class("-filtering")
+
+    def go_back(self) -> bool:
+        if self.has_class("-filtering"):
+            self._close_filter()
+            return True
+        if self.view.filter:
+            self.change_view(filter="")
+            return True
+        return False
+
+    def action_sort_column(self) -> None:
+        name = self.table.current_column
+        if name is None:
+            self._nothing("table.sort")
+        else:
+            self.change_view(sort=None if self.view.sort == name else name, descending=False)
+
+    def action_reverse_sort(self) -> None:
+        name = self.view.sort or self.table.current_column
+        if name is None:
+            self._nothing("table.reverse")
+        else:
+            self.change_view(sort=name, descending=not self.view.descending)
+
+    def action_choose_columns(self) -> None:
+        from .pages import ColumnsPage
+
+        if self.shown is None:
+            self._nothing("table.columns")
+            return
+        names = tuple(c.name for c in self.shown.table.columns)
+        self.shell.push_screen(ColumnsPage(names, self.view.hidden), self._take_hidden)
+
+    def _take_hidden(self, hidden: frozenset[str] | None) -> None:
+        if hidden is not None:
+            self.change_view(hidden=hidden)
+
+    def action_find_column(self) -> None:
+        from .pages import FindColumnPage
+
+        if self.shown is None:
+            self._nothing("table.find-column")
+            return
+        names = tuple(c.name for c in self.shown.table.columns)
+        self.shell.push_screen(FindColumnPage(names), self._show_column)
+
+    def _show_column(self, name: str | None) -> None:
+        if name is None:
+            return
+        if name in self.view.hidden:
+            self.change_view(hidden=self.view.hidden - {name})
+        if not self.table.move_to_column(name):
+            self.shell.notice("precision.column-empty", name=name)
+
+    @on(VirtualTable.HeaderSelected)
+    def _header_selected(self, message: VirtualTable.HeaderSelected) -> None:
+        self.change_view(sort=message.column, descending=not self.view.descending)
+
+    @on(VirtualTable.RowOpened)
+    def _row_opened(self, message: VirtualTable.RowOpened) -> None:
+        from npulse.core.precision.detail import has_elements
+
+        from .elements import ElementsPage
+
+        placed = self.rank_at(message.row)
+        if placed is None or self.shown is None:
+            return
+        if not has_elements(placed[1], placed[2]):
+            self.shell.notice("precision.no-elements", severity="warning")
+            return
+        self.shell.push_screen(ElementsPage(self.shown.comparison, placed[1], placed[2]))
+
+    def action_show_stack(self) -> None:
+        row = self.table.current_row
+        placed = self.rank_at(row)
+        if placed is None:
+            self._nothing("precision.stack")
+            return
+        self._load_stack(placed[1], placed[2])
+
+    @work(thread=True, exclusive=True, group="stack", exit_on_error=False)
+    def _load_stack(self, rank: RankComparison, row: int) -> None:
+        from npulse.core.precision.explain import stack_lines
+
+        lines = stack_lines(rank, row)
+        self.app.call_from_thread(self._show_stack, lines)
+
+    def _show_stack(self, lines: list[str]) -> None:
+        if lines:
+            self.shell.show_lines("precision.stack-title", lines)
+        else:
+            self.shell.notice("precision.no-stack", severity="warning")
+
+    def action_show_modules(self) -> None:
+        from .pages import ModulesPage
+
+        row = self.table.current_row
+        placed = self.rank_at(row)
+        if placed is None or self.shown is None:
+            self._nothing("precision.modules")
+            return
+        self.shell.push_screen(ModulesPage(self.shown.comparison, placed[1]), self._go_to_row)
+
+    def _go_to_row(self, row: int | None) -> None:
+        if row is not None and self.table.move_to_row(row):
+            self.ask_detail(row)
+
+    def action_export(self) -> None:
+        from .pages import ExportPage
+
+        if self.shown is None:
+            self._nothing("pane.export")
+            return
+        self.shell.push_screen(ExportPage(), self._export)
+
+    def _export(self, path: str | None) -> None:
+        if path and self.shown is not None and self.run is not None:
+            self._write_export(self.shown, self.run.path, Path(path))
+
+    @work(thread=True, exclusive=True, group="export", exit_on_error=False)
+    def _write_export(self, shown: Shown, run: Path, path: Path) -> None:
+        try:
+            size = export(shown, run, path, self.shell.lang)
+        except (InputError, UsageError) as error:
+            self.app.call_from_thread(self.shell.show_failure, error)
+            return
+        self.app.call_from_thread(self.shell.notice, "precision.exported", path=str(path), n=size)
