@@ -15,7 +15,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from .glyphs import Glyphs, ascii_shapes
 from .terminal import Terminal
-from .widgets.cells import cell_width
+from rich.cells import cell_len as cell_width
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -30,7 +30,7 @@ then the calls themselves cost more than that saves."""
 ROW = 1 << 10
 """Longest sum in float32. Sums of equal terms lose most, about ROW / 16 (vector lanes) roundings."""
 
-SMALL = 1 << 14
+SMALL = 1 << 13
 """Blocks up to this size are computed in float64: as quick, and exact to 1e-15."""
 
 LARGE_SINGLE = 1e15

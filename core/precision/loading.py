@@ -25,7 +25,7 @@ HALF_INFINITY = 65536.0
 _HALF_RESCALE = np.float32(2.0**112)  # the exponent biases of float32 and float16 are 112 apart
 _HALF_KEEP = np.uint32(0x8FFFE000)  # sign, and exponent with mantissa after the shift by 13
 _HALF_EXPONENT = np.uint16(0x7C00)
-_SAMPLE_STEP = 16
+_SAMPLE_STEP = 128
 _EXACT_INT64 = 2.0**62
 
 

@@ -43,8 +43,7 @@ def discover(
     The path of an msprobe dump is its index (dump.json or debug.json), that of a dump without index its
     folder; `relative` names the folder. What could not be looked at is in `problems`: unreadable folders and
     files, links out of the run, the bounds. `now_ns` (default: the clock) tells a file that is still being
-    written from one that was cut off. Cost: linear in the entries, a few microseconds each; 2 million names
-    hold about 200 MB for the time of the walk if they are all in one folder.
+    written from one that was cut off. Cost: linear, about 5 us an entry, 0.1 ms for each file looked into.
     Raises InputError where there is nothing or the folder itself can't be read, Cancelled on request.
     """
     root = os.path.abspath(os.fsdecode(os.fspath(path)))

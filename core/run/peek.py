@@ -151,8 +151,8 @@ def workbook_texts(path: str) -> frozenset[str] | None:
                         for t in re.findall(rb'<sheet [^>]*?name="([^"]{1,64})"', raw)
                     }
                 return frozenset(texts)
-        except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, RuntimeError, struct.error):
-            return None
+        except (zipfile.BadZipFile, OSError, ValueError, EOFError, RuntimeError, struct.error):
+            return None  # wrong offsets end in OSError too
 
 
 def _bounded(file: BinaryIO) -> BinaryIO:

@@ -3,8 +3,8 @@
     python tests/bench/compare_kernel.py [--mib 64] [--rounds 5]
 
 read: time of reading both sides once (np.max) / time of the kernel. float64: time of the straightforward
-way to the same figures (whole arrays in float64) / time of the kernel. ordinary: time of the kernel / its time on ordinary
-data of the same format. Each ratio is the median over rounds in which all candidates run in turn.
+way to the same figures (whole arrays in float64) / time of the kernel. ordinary: time of the kernel / its
+time on ordinary data of the same format. Each ratio is the median over rounds in which all run in turn.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def test_what_was_put_comes_back(cache: Cache) -> None:
         "a": np.arange(6, dtype=np.float32).reshape(2, 3),
         "names/with.dots": np.array(["x", "名"]),
         "empty": np.empty((0, 4), np.int8),
-        "scalar": np.float64("nan"),
+        "scalar": np.array(np.nan),
     }
     facts = {"verdict": "pass", "n": [1, None, 2.5], "nan": float("nan")}
     assert cache.put("k", arrays, facts)

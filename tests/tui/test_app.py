@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -509,7 +510,7 @@ async def test_a_running_scan_shows_progress_and_is_cancelled_never_quit(
 
     app = make_app(open_run=slow)
     async with app.run_test() as pilot:
-        assert told.wait(10)
+        assert await asyncio.to_thread(told.wait, 10)
         await pilot.pause()
         await pilot.pause()
         assert "walking 1,234" in screen_text(app).split("\n")[0]

@@ -17,6 +17,7 @@ TUI = Path(npulse.tui.__file__).parent
 SOURCES = sorted(TUI.rglob("*.py"))
 TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"pending\.(checkup|precision|overflow|memory|performance|device|rounds)"
+    r"|precision\.(n-(compared|origin|inherited|unmatched|unknown|warning)|origin|error|warning|note)"
 )
 
 

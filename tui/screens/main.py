@@ -24,7 +24,8 @@ class MainPage(Page[None]):
         yield ContentSwitcher()
 
     async def begin(self) -> None:
-        await self.shell.begin()
+        # the frame is on the screen before the first pane (and what it imports) is loaded
+        self.call_after_refresh(self.shell.begin)
 
     @property
     def pane(self) -> Pane | None:

@@ -14,7 +14,7 @@ from npulse.core.progress import Progress
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
 
-ENTRY = {"input_args": [], "input_kwargs": {}, "output": []}
+ENTRY: dict[str, Any] = {"input_args": [], "input_kwargs": {}, "output": []}
 
 
 def make_dump(

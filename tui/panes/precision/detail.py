@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from npulse.core.precision.detail import Detail
 from npulse.core.text import Lang, safe_text
 
 from ...glyphs import ascii_text, glyphs_of
 from ...messages import tr
+
+if TYPE_CHECKING:
+    from npulse.core.precision.detail import Detail
 
 _FACT_GAP = 2
 
