@@ -15,7 +15,7 @@ from .precision.report import report as precision_report
 from .progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from .run.discover import discover
 from .run.model import Run
-from .run.sides import CapturePair, capture_pairs, pair_of
+from .run.sides import CapturePair, capture_pairs, captures_of, pair_of
 from .text import Lang
 
 if TYPE_CHECKING:
@@ -99,21 +99,39 @@ def compare(
     return PrecisionReport(comparison, precision_report(comparison, lang=lang, tables=tables))
 
 
+def capture_names(run: Run) -> list[str]:
+    """The captures of a run, paired or not, as their folders are named."""
+    return [capture.name for capture in captures_of(run)]
+
+
+def is_single_capture(run: Run) -> bool:
+    """True where a run holds just one capture: there is nothing to compare it with."""
+    return len(captures_of(run)) == 1
+
+
 def choose_pair(target: StrPath, golden: StrPath | None, round_name: str | None = None) -> CapturePair:
     """The pair that the arguments mean. InputError with what was found instead."""
     if golden is not None:
         return pair_of(Path(target), Path(golden))
-    pairs = pairs_in(open_run(target))
+    run = open_run(target)
+    pairs = pairs_in(run)
     if round_name is not None:
         pairs = tuple(p for p in pairs if p.round == round_name)
-    if not pairs:
+    if pairs:
+        return pairs[-1]
+    names = capture_names(run)
+    if len(names) > 1 and round_name is None:
         raise InputError(
-            "no capture pair here" + (f" in round '{round_name}'" if round_name else ""),
+            f"{len(names)} captures, and their names do not say which is target and which is golden",
             path=target,
-            hint="give the golden capture as second argument, or open a folder that holds both "
-            "(named npu/gpu/cpu/golden/bench/target ...)",
+            hint="name the two as TARGET and GOLDEN: " + ", ".join(names[:8]),
         )
-    return pairs[-1]
+    raise InputError(
+        "no capture pair here" + (f" in round '{round_name}'" if round_name else ""),
+        path=target,
+        hint="give the golden capture as second argument, or open a folder that holds both "
+        "(named npu/gpu/cpu/golden/bench/target ...)",
+    )
 
 
 def with_problems(report: Report, problems: tuple[Problem, ...]) -> Report:

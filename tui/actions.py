@@ -172,6 +172,8 @@ ACTIONS: tuple[Action, ...] = (
            "Show the Python call stack", "显示 Python 调用栈", "precision", ("stack", "调用栈")),
     Action("precision.modules", ("v",), "show_modules",
            "Show the module tree", "显示模块树", "precision", ("modules", "模块")),
+    Action("precision.pair", ("p",), "choose_pair",
+           "Choose target and golden capture", "选择目标与标杆采集", "precision", ("pair", "配对")),
     Action("table.sort", ("s",), "sort_column",
            "Sort by this column", "按此列排序", "table", ("sort", "排序")),
     Action("table.reverse", ("S",), "reverse_sort",

@@ -73,7 +73,7 @@ def _report(arguments: PrecisionArguments) -> Report:
         run = api.open_run(arguments.target)
         problems = run.problems
         dumps = [a for a in run.artifacts if a.kind == "msprobe.dump"]
-        if dumps and not api.pairs_in(run):
+        if api.is_single_capture(run):
             return check_alone(run, dumps, lang=arguments.lang, progress=progress)
     result = api.compare(
         arguments.target,

@@ -22,7 +22,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "round": ("round {name}", "轮次 {name}"),
     "found": ("{n} {kind}: {title}{unread}", "{n} {kind}：{title}{unread}"),
     "unread": (" (recognised, not yet read)", "（已识别，尚不支持读取）"),
-    "verdict": ("verdict: {verdict}", "结论：{verdict}"),
+    "which": (
+        "several captures; name target and golden: npulse precision TARGET GOLDEN   found: {names}",
+        "有多份采集；请指定目标与标杆：npulse precision TARGET GOLDEN   找到：{names}",
+    ),
+    "nothing": (
+        "nothing that can be read yet among {n} entries; looked for dump.json of msprobe (PrecisionDebugger)",
+        "{n} 个条目中没有目前可读取的内容；已查找 msprobe（PrecisionDebugger）的 dump.json",
+    ),
     "demo": ("sample run {name}: {title}", "示例 {name}：{title}"),
     "open": (
         "open it on a terminal: npulse demo   or by hand: npulse {path}",
@@ -82,7 +89,7 @@ def print_triage(path: Path, lang: Lang) -> int:
             comparison = compare_captures(pair, progress=progress)
             reports.append((pair.round, precision_report(comparison, lang=lang)))
         dumps = [a for a in run.artifacts if a.kind == "msprobe.dump"]
-        if not pairs and dumps:
+        if api.is_single_capture(run):
             reports.append(("", check_alone(run, dumps, lang=lang, progress=progress)))
     finally:
         end_progress()
@@ -99,9 +106,12 @@ def print_triage(path: Path, lang: Lang) -> int:
         report = api.with_problems(report, run.problems)
         emit(render(report, "text", version=version(), lang=lang))
         code = max(code, report.exit_code(), key=(0, 4, 1).index)
-    if not reports and run.problems:
-        emit(f"! {safe_text(p.artifact)}  {p.kind}: {safe_text(p.message)}\n" for p in run.problems)
+    if not reports:
         code = 4
+        names = ", ".join(safe_text(name) for name in api.capture_names(run)[:8])
+        key = "which" if names else "nothing"
+        emit([_say(key, lang, names=names, n=run.n_entries) + "\n"])
+        emit(f"! {safe_text(p.artifact)}  {p.kind}: {safe_text(p.message)}\n" for p in run.problems)
     return code
 
 

@@ -71,10 +71,13 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "golden, bench, target ...",
         "{path} 中没有可比较的两份采集。已在名为 npu、gpu、cpu、golden、bench、target 等目录中查找 msprobe 的 dump.json。",
     ),
-    "precision.captures": ("Captures found: {names}", "找到的采集：{names}"),
+    "precision.which": (
+        "{n} captures, and their names do not say which is target and which is golden: {names}",
+        "有 {n} 份采集，名称无法判断哪份是目标、哪份是标杆：{names}",
+    ),
     "precision.how-pair": (
-        "To name the two: npulse precision TARGET GOLDEN, or open the folder that holds both.",
-        "指定两份采集：npulse precision TARGET GOLDEN，或打开同时包含两者的目录。",
+        "To name the two: press p, or npulse precision TARGET GOLDEN, or open the folder that holds both.",
+        "指定两份采集：按 p，或 npulse precision TARGET GOLDEN，或打开同时包含两者的目录。",
     ),
     "precision.how-capture": (
         "To capture: PrecisionDebugger of msprobe with the same config.json on both sides.",
@@ -104,6 +107,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "find-column.title": ("Go to a column", "转到列"),
     "find-column.placeholder": ("type a part of its name", "输入名称的一部分"),
     "find-column.none": ("No such column.", "没有这样的列。"),
+    "captures.target": ("Which capture is the target (NPU)?", "哪份采集是目标（NPU）？"),
+    "captures.golden": ("Which capture is the golden one?", "哪份采集是标杆？"),
+    "captures.none": (
+        "There are no two captures here to choose from.",
+        "这里没有可供选择的两份采集。",
+    ),
     "export.title": (
         "Write findings and table to (.csv .json .jsonl .md .txt); never into the run:",
         "将发现与表格写入（.csv .json .jsonl .md .txt）；不会写入运行目录：",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from npulse.core.precision.layers import LayerStrip
     from npulse.core.progress import IsCancelled, ProgressCallback
     from npulse.core.run.model import Run
+    from npulse.core.run.sides import CapturePair
     from npulse.core.table import Order, Table
 
     from ..base import ViewState
@@ -45,15 +46,22 @@ def compare_round(
     settings: Settings | None,
     lang: Lang,
     *,
+    chosen: tuple[Path, Path] | None = None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
     on_shown: Callable[[Shown], None],
 ) -> Alone | None:
-    """Compare the pair of a round; `on_shown` gets it after the first read and when it is complete."""
-    from npulse.core.precision.compare import Settings, compare_captures
-    from npulse.core.run.sides import capture_pairs
+    """Compare the pair of a round; `on_shown` gets it after the first read and when it is complete.
 
-    pair = next((p for p in capture_pairs(run) if p.round == round_name), None)
+    chosen: (target, golden) that the user named instead of what the folder names say.
+    """
+    from npulse.core.precision.compare import Settings, compare_captures
+    from npulse.core.run.sides import capture_pairs, pair_of
+
+    if chosen is not None:
+        pair: CapturePair | None = pair_of(*chosen, progress=progress, is_cancelled=is_cancelled)
+    else:
+        pair = next((p for p in capture_pairs(run) if p.round == round_name), None)
     if pair is None:
         return _alone(run, round_name, lang, progress, is_cancelled)
     done = compare_captures(
@@ -82,6 +90,13 @@ def translated(shown: Shown, lang: Lang) -> Shown:
     from npulse.core.precision.report import report
 
     return Shown(shown.comparison, report(shown.comparison, lang=lang), shown.table, shown.strips)
+
+
+def capture_choices(run: Run) -> list[tuple[str, Path]]:
+    """All captures of a run by name, for the user to say which is target and which is golden."""
+    from npulse.core.run.sides import captures_of
+
+    return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in captures_of(run)]
 
 
 def _alone(

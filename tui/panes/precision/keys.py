@@ -13,7 +13,7 @@ from npulse.core.errors import InputError, UsageError
 from ...screens.entry import Entry
 from ...widgets.virtual_table import VirtualTable
 from ..base import Pane
-from .jobs import Shown, export
+from .jobs import Shown, capture_choices, export
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import RankComparison
@@ -180,6 +180,30 @@ class PrecisionKeys(Pane):
     def _go_to_row(self, row: int | None) -> None:
         if row is not None and self.table.move_to_row(row):
             self.ask_detail(row)
+
+    def action_choose_pair(self) -> None:
+        from .pages import CapturePage
+
+        choices = capture_choices(self.run) if self.run is not None else []
+        if len(choices) < 2:
+            self.shell.notice("captures.none", severity="warning")
+            return
+
+        def take_golden(target: Path, golden: Path | None) -> None:
+            if golden is not None:
+                self.compare_chosen(target, golden)
+
+        def take_target(target: Path | None) -> None:
+            if target is not None:
+                rest = [c for c in choices if c[1] != target]
+                self.shell.push_screen(
+                    CapturePage("captures.golden", rest), lambda golden: take_golden(target, golden)
+                )
+
+        self.shell.push_screen(CapturePage("captures.target", choices), take_target)
+
+    def compare_chosen(self, target: Path, golden: Path) -> None:
+        """Compare the two captures that the user named."""
 
     def action_export(self) -> None:
         from .pages import ExportPage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import on, work
@@ -68,6 +69,27 @@ class FindColumnPage(PickPage):
 
     def make_rows(self) -> Sequence[Row]:
         rows = [Row(f"{heading(name, self.shell.lang)}  ({name})", value=name) for name in self._names]
+        return matching(self.typed, rows, lambda row: row.text)
+
+
+class CapturePage(PickPage):
+    """Which capture is the target (or the golden one); Enter dismisses with its path."""
+
+    placeholder_id = "find-column.placeholder"
+
+    def __init__(self, title_id: str, choices: Sequence[tuple[str, Path]]) -> None:
+        super().__init__()
+        self._title_id = title_id
+        self._choices = tuple(choices)
+
+    def title_text(self) -> str:
+        return self.tr(self._title_id)
+
+    def empty_text(self) -> str:
+        return self.tr("captures.none")
+
+    def make_rows(self) -> Sequence[Row]:
+        rows = [Row(name, value=path) for name, path in self._choices]
         return matching(self.typed, rows, lambda row: row.text)
 
 

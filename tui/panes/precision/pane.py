@@ -116,6 +116,7 @@ class PrecisionPane(PrecisionKeys, Pane):
         self._order: Order | None = None
         self._trouble = ""
         self._started: tuple[object, int] | None = None
+        self._chosen: tuple[Path, Path] | None = None
         self._began_s = 0.0
         self._detail_timer: Timer | None = None
         self.set_reactive(Pane.view, ViewState(hidden=HIDDEN_AT_FIRST))
@@ -146,10 +147,17 @@ class PrecisionPane(PrecisionKeys, Pane):
     def watch_round_index(self, index: int) -> None:
         self._begin()
 
+    def compare_chosen(self, target: Path, golden: Path) -> None:
+        self._chosen = (target, golden)
+        self._started = None
+        self._begin()
+
     def _begin(self) -> None:
         key = (self.run, self.round_index)
         if self._started is not None and self._started[0] is key[0] and self._started[1] == key[1]:
             return
+        if self._started is not None:
+            self._chosen = None  # it was said of another run or round
         self._started = key
         self._version += 1
         self.shown, self.alone, self._order = None, None, None
@@ -182,6 +190,7 @@ class PrecisionPane(PrecisionKeys, Pane):
             round_name,
             self.settings,
             self.shell.lang,
+            chosen=self._chosen,
             progress=tell,
             is_cancelled=lambda: worker.is_cancelled,
             on_shown=show,

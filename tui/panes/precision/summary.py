@@ -59,8 +59,9 @@ def _end_result(report: Report, tr: Tr) -> str:
 def alone_lines(alone: Alone, path: str, tr: Tr) -> list[str]:
     """One capture or none: what was seen, what was looked for, and the way to a comparison."""
     hints = [tr("precision.how-pair"), tr("precision.how-capture")]
-    if alone.captures:
-        hints.insert(0, tr("precision.captures", names=safe_text(", ".join(alone.captures[:8]))))
+    if len(alone.captures) > 1:
+        names = safe_text(", ".join(alone.captures[:8]))
+        return [tr("precision.which", n=len(alone.captures), names=names), hints[0]]
     if alone.report is None:
         return [tr("precision.no-pair", path=safe_text(path)), *hints]
     report = alone.report
