@@ -8,9 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.findings import Finding, Location, Problem, Report
+from npulse.core.formats.msprobe.construct import ancestors, read_construct
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.names import parse_name
-from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR, Dump
+from npulse.core.formats.msprobe.records import (
+    INPUT,
+    KWARGS,
+    OUTPUT,
+    PARAMETERS,
+    TENSOR,
+    Construct,
+    Dump,
+)
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang, say
@@ -40,7 +49,7 @@ def check_alone(
         dump = read_dump(artifact.path, root=run.path, progress=progress, is_cancelled=is_cancelled)
         problems += dump.problems
         n_calls += len(dump.calls.names)
-        bad, mask_like = _anomalies(dump)
+        bad, mask_like = _anomalies(dump, _construct(dump, run, problems))
         n_masks += len(mask_like)
         findings += [_finding(artifact, dump, call, row, lang) for call, row in bad]
     if n_masks:
@@ -67,7 +76,16 @@ def check_alone(
     )
 
 
-def _anomalies(dump: Dump) -> tuple[list[tuple[int, int]], list[int]]:
+def _construct(dump: Dump, run: Run, problems: list[Problem]) -> Construct | None:
+    path = dump.path.parent / "construct.json"
+    if not path.is_file():
+        return None
+    construct = read_construct(path, root=run.path)
+    problems += construct.problems
+    return construct
+
+
+def _anomalies(dump: Dump, construct: Construct | None) -> tuple[list[tuple[int, int]], list[int]]:
     """(call, first bad output row) of calls that made NaN or Inf of finite inputs; calls with -Inf only."""
     leaves = dump.leaves
     high, low = leaves.statistics[:, 0], leaves.statistics[:, 1]
@@ -79,14 +97,17 @@ def _anomalies(dump: Dump) -> tuple[list[tuple[int, int]], list[int]]:
     bad: list[tuple[int, int]] = []
     masks: list[int] = []
     seen: set[int] = set()
+    around: set[str] = set()  # modules that hold a call found before, and backwards of such calls
     for row in np.flatnonzero((leaves.side == OUTPUT) & (nan_or_plus | minus)).tolist():
         call = int(leaves.call[row])
         if call in tainted or call in seen:
             continue
         seen.add(call)
         name = parse_name(dump.calls.names[call])
-        if name.api.rstrip("_") in UNINITIALISED:
+        if name.api.rstrip("_") in UNINITIALISED or name.full in around:
             continue
+        around.update(ancestors(construct, name.full) if construct else ())
+        around.add("backward".join(name.full.rsplit("forward", 1)))
         if minus[row]:
             masks.append(call)
         else:
