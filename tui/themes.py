@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len as cell_width
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -15,7 +16,6 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from .glyphs import Glyphs, ascii_shapes
 from .terminal import Terminal
-from rich.cells import cell_len as cell_width
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -74,7 +74,7 @@ def measure(job: TensorJob) -> Measured:
         try:
             files.append(open_side(side))
         except TensorError as error:
-            problems.append(problem_of(error, side.path))
+            problems.append(problem_of(error, side))
     if problems:
         return Measured(job.row, None, tuple(problems))
     target, golden = files
@@ -83,7 +83,7 @@ def measure(job: TensorJob) -> Measured:
     try:
         metrics = compare_files(target, golden)
     except TensorError as error:
-        return Measured(job.row, None, (problem_of(error, job.target.path),))
+        return Measured(job.row, None, (problem_of(error, job.target, job.golden),))
     return Measured(job.row, metrics, coarser=coarser_of(target, golden))
 
 
@@ -105,6 +105,9 @@ def coarser_of(target: TensorFile, golden: TensorFile) -> Dtype:
     return a if a.unit_roundoff >= b.unit_roundoff else b
 
 
-def problem_of(error: TensorError, path: Path) -> Problem:
-    """The Problem that stands for an unreadable tensor file."""
-    return Problem(str(error.path or path), error.kind, error.message, error.line, error.byte, error.hint)
+def problem_of(error: TensorError, *sides: TensorSide) -> Problem:
+    """The Problem that stands for an unreadable tensor file, its path relative to the run that holds it."""
+    path = Path(error.path) if error.path else sides[0].path
+    root = next((side.root for side in sides if path.is_relative_to(side.root)), None)
+    shown = str(path) if root is None else str(path.relative_to(root))
+    return Problem(shown, error.kind, error.message, error.line, error.byte, error.hint)

@@ -107,6 +107,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "find-column.title": ("Go to a column", "转到列"),
     "find-column.placeholder": ("type a part of its name", "输入名称的一部分"),
     "find-column.none": ("No such column.", "没有这样的列。"),
+    "role.ok": ("ok", "ok"),
+    "role.origin": ("origin", "源头"),
+    "role.inherited": ("inherited", "继承"),
+    "role.unmatched": ("unmatched", "未匹配"),
+    "role.unknown": ("unknown", "未知"),
     "captures.target": ("Which capture is the target (NPU)?", "哪份采集是目标（NPU）？"),
     "captures.golden": ("Which capture is the golden one?", "哪份采集是标杆？"),
     "captures.none": (

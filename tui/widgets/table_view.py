@@ -20,6 +20,7 @@ from .cells import (
     column_texts,
     finite_range,
     number_formatter,
+    shown,
 )
 
 RowStyle = Callable[[int], str | None]
@@ -27,6 +28,7 @@ RowStyle = Callable[[int], str | None]
 
 _DECIMALS: dict[str, int] = {"fixed": 4, "grouped": 0, "scientific": 1, "percent": 1, "significant": 4}
 _SAMPLE_ROWS = 256  # rows looked at for the width of texts; their extremes decide the width of numbers
+_FEW_LABELS = 64  # all of so few words are looked at: the rarest is often the one that matters
 _CUTTABLE = 8  # a text column may stand cut at the right edge in as few cells; a number never does
 
 
@@ -170,6 +172,8 @@ def _sample_texts(column: Column, write: Formatter, glyphs: Glyphs) -> list[str]
     n_rows = len(column.values)
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, _SAMPLE_ROWS)).astype(np.int64))
     texts = column_texts(column, rows, write, glyphs)
+    if column.labels is not None and len(column.labels) <= _FEW_LABELS:
+        texts += [shown(write(label), glyphs) for label in column.labels]
     limits = finite_range(column)
     if limits is not None:
         texts += map(write, (int(v) if column.kind in ("int", "bool") else v for v in limits))

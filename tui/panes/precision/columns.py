@@ -9,6 +9,7 @@ from npulse.core.table import Table
 from npulse.core.text import Lang
 
 from ...glyphs import Glyphs
+from ...messages import tr
 from ...widgets.table_view import ColumnSpec
 
 HIDDEN_AT_FIRST = frozenset(
@@ -114,7 +115,7 @@ def _spec(name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:
     if name == "operator":
         return ColumnSpec(name, title, format=_short, min_width=20, max_width=56, priority=0, is_frozen=True)
     if name == "state":
-        return ColumnSpec(name, title, format=_state_formatter(glyphs), max_width=12, priority=1)
+        return ColumnSpec(name, title, format=_state_formatter(glyphs, lang), max_width=12, priority=1)
     if name == "cosine":
         return ColumnSpec(name, title, format="fixed", decimals=6, priority=2)
     if name == "ratio_below_1e3":
@@ -128,8 +129,8 @@ def _short(value: object) -> str:
     return short_name(str(value))
 
 
-def _state_formatter(glyphs: Glyphs) -> Callable[[object], str]:
-    role_text = role_formatter(glyphs)
+def _state_formatter(glyphs: Glyphs, lang: Lang) -> Callable[[object], str]:
+    role_text = role_formatter(glyphs, lang)
 
     def show(value: object) -> str:
         verdict, _, role = str(value).partition(" ")
@@ -140,14 +141,15 @@ def _state_formatter(glyphs: Glyphs) -> Callable[[object], str]:
     return show
 
 
-def role_formatter(glyphs: Glyphs) -> Callable[[object], str]:
+def role_formatter(glyphs: Glyphs, lang: Lang) -> Callable[[object], str]:
     """A role as letter or shape, then the word."""
 
     def show(value: object) -> str:
         role = str(value)
+        word = tr(f"role.{role}", lang)
         if role == "origin":
-            return f"E {glyphs.error} origin"
-        return role if role == "ok" else f"{glyphs.shape(role)} {role}"
+            return f"E {glyphs.error} {word}"
+        return word if role == "ok" else f"{glyphs.shape(role)} {word}"
 
     return show
 

@@ -162,7 +162,7 @@ class ModulesPage(Page["int | None"]):
             (
                 ColumnSpec("module", heading("module", lang), max_width=70, is_frozen=True),
                 ColumnSpec(
-                    "role", heading("role", lang), format=role_formatter(self.shell.glyphs), priority=1
+                    "role", heading("role", lang), format=role_formatter(self.shell.glyphs, lang), priority=1
                 ),
                 ColumnSpec("verdict", heading("verdict", lang), priority=2),
                 ColumnSpec("calls", heading("calls", lang), priority=3),

@@ -45,6 +45,7 @@ class PrecisionPane(PrecisionKeys, Pane):
     """Rows of both captures side by side, the origin first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("precision")]
+    SCOPED_CSS = False  # the screen's width classes decide where the detail stands
     DEFAULT_CSS = """
     PrecisionPane { layout: vertical; }
     PrecisionPane #summary { height: auto; max-height: 14; padding: 0 1; }
