@@ -31,7 +31,8 @@ _MARK = {"error": "x", "warning": "!", "note": "."}
 
 def render_text(report: Report, lang: Lang = "en") -> Iterator[str]:
     """Plain lines: verdict first, then findings in the order in which to look at them, then problems."""
-    yield f"{report.command}: {say(TEXTS, 'verdict', lang)} {report.verdict.upper()}  {safe_text(report.run)}\n"
+    verdict = f"{say(TEXTS, 'verdict', lang)} {report.verdict.upper()}"
+    yield f"{report.command}: {verdict}  {safe_text(report.run)}\n"
     if report.counts:
         listed = ", ".join(f"{name} {n:,}" for name, n in report.counts.items())
         yield f"{say(TEXTS, 'counts', lang)}: {listed}\n"
@@ -56,7 +57,8 @@ def render_text(report: Report, lang: Lang = "en") -> Iterator[str]:
 
 
 def _finding_lines(finding: Finding, lang: Lang) -> Iterator[str]:
-    yield f"\n{_MARK[finding.severity]} {finding.role.upper()}  {safe_text(finding.subject)}  [{finding.rule}]\n"
+    head = f"{_MARK[finding.severity]} {finding.role.upper()}"
+    yield f"\n{head}  {safe_text(finding.subject)}  [{finding.rule}]\n"
     yield f"    {safe_text(finding.message)}\n"
     at = finding.location
     if at.artifact is not None:

@@ -219,7 +219,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """stack.json: entry name -> frames. `frames(name)` falls back from backward to forward of the same call."""
+    """stack.json: entry name -> frames; a backward call without frames has those of its forward."""
 
     groups: tuple[tuple[Frame, ...], ...]
     of_entry: dict[str, int]

@@ -49,8 +49,9 @@ _HEADINGS: dict[str, tuple[str, str]] = {
 }
 
 _ORDER = (
-    "operator", "io", "state", "cosine", "max_abs_error", "rel_l2", "norm_ratio", "rel_l2_at_least", "pattern",
-    "ratio_below_1e3", "shape_target", "dtype_target", "ulp_max", "passes_at", "reason", "rank", "step",
+    "operator", "io", "state", "cosine", "max_abs_error", "rel_l2", "norm_ratio", "rel_l2_at_least",
+    "pattern", "ratio_below_1e3", "shape_target", "dtype_target", "ulp_max", "passes_at", "reason",
+    "rank", "step",
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
 
