@@ -276,7 +276,10 @@ def _inputs_agree(rank: RankComparison, call: int) -> bool:
 
 
 def _worst_input(rank: RankComparison, call: int, lang: Lang) -> str:
-    cosines = [c for row in _given_rows(rank, call) if (c := rank.rows.figure("cosine", row)) is not None]
+    given = _given_rows(rank, call)
+    if given and all(rank.rows.reason[row] == REASON["equal"] for row in given):
+        return f" ({say(TEXTS, 'reason-equal', lang)})"
+    cosines = [c for row in given if (c := rank.rows.figure("cosine", row)) is not None]
     return f" (cosine {number(min(cosines))})" if cosines else ""
 
 

@@ -15,8 +15,8 @@ from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
-from .roles import INHERITED, OK, ORIGIN, ROLES, UNMATCHED, Origin
-from .rows import BY_VALUE
+from .roles import HARMLESS, INHERITED, OK, ORIGIN, ROLES, UNMATCHED, Origin
+from .rows import BASES, BY_VALUE
 from .table import precision_table
 from .texts import TEXTS
 from .verdict import ERROR, REASON, REASONS, UNKNOWN, VERDICTS, WARNING
@@ -82,20 +82,24 @@ def counts(comparison: Comparison) -> dict[str, int]:
 
 
 def end_result(comparison: Comparison) -> dict[str, object]:
-    """What came out at the end: the last forward output of the last step, and its figures.
+    """What the comparison rests on, and what came out at the end: the last forward output and its figures.
 
-    The one line that says whether a round is better than another, whatever happened inside.
+    The end is what says whether a round is better than another, whatever happened inside.
     """
-    for rank in reversed(comparison.ranks):
+    compared_by = Counter(
+        BASES[code] for rank in comparison.ranks for code in rank.rows.basis[rank.rows.basis > 0].tolist()
+    )
+    basis = {"compared_by": ", ".join(f"{name} {n}" for name, n in compared_by.most_common())}
+    for rank in sorted(comparison.ranks, key=lambda r: (-(r.step or 0), r.rank or 0)):
         row = _last_output(rank)
         if row >= 0:
-            found: dict[str, object] = {"last_output": rank.target.leaf_name(rank.rows.target_row(row))}
+            found: dict[str, object] = {**basis, "last_output": rank.target.leaf_name(rank.rows.target_row(row))}
             for name in ("cosine", "rel_l2", "norm_ratio"):
                 value = rank.rows.figure(name, row)
                 if value is not None:
                     found[f"last_output_{name}"] = value
             return found
-    return {}
+    return {**basis}
 
 
 def _last_output(rank: RankComparison) -> int:
@@ -109,7 +113,8 @@ def _last_output(rank: RankComparison) -> int:
     for picked in (candidates[rows.computed["cosine"][candidates]], candidates):
         for row in reversed(picked.tolist()):
             name = rows.pairing.name(rank.target, rank.golden, int(rows.pairing.row_call[row]))
-            if parse_name(name).direction == "forward":
+            parsed = parse_name(name)
+            if parsed.direction == "forward" and parsed.api not in HARMLESS:
                 return int(row)
     return -1
 

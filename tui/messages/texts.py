@@ -107,7 +107,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "find-column.title": ("Go to a column", "转到列"),
     "find-column.placeholder": ("type a part of its name", "输入名称的一部分"),
     "find-column.none": ("No such column.", "没有这样的列。"),
-    "role.ok": ("ok", "ok"),
+    "role.ok": ("ok", "正常"),
     "role.origin": ("origin", "源头"),
     "role.inherited": ("inherited", "继承"),
     "role.unmatched": ("unmatched", "未匹配"),
