@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from npulse.core.areas import AREAS
+
 if TYPE_CHECKING:
     from textual.binding import Binding
 
@@ -63,21 +65,13 @@ class Action:
         return self.short[1 if lang == "zh" else 0]
 
 
-PANES: tuple[tuple[str, str, str], ...] = (
-    ("checkup", "Check-up", "体检"),
-    ("precision", "Precision", "精度"),
-    ("overflow", "Overflow", "溢出"),
-    ("memory", "Memory", "内存"),
-    ("performance", "Performance", "性能"),
-    ("device", "Device", "设备"),
-    ("rounds", "Rounds", "轮次"),
-)
+PANES: tuple[tuple[str, str, str], ...] = tuple((area.id, *area.title) for area in AREAS)
 """Pane ids in tab order with their names in English and Chinese."""
 
 SCOPES: tuple[tuple[str, str, str], ...] = (
     ("app", "Everywhere", "任何地方"),
     ("pane", "In every pane", "所有面板"),
-    ("precision", "In the precision pane", "精度面板"),
+    *((area.id, f"In the {area.title[0]} pane", f"{area.title[1]}面板") for area in AREAS),
     ("table", "In tables", "表格"),
     ("move", "In tables and lists", "表格与列表"),
     ("entry", "Typing a line", "输入一行"),

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .actions import ACTIONS, BY_ID, FORBIDDEN_KEYS, PANES, SCOPES, scopes_together
+from .actions import ACTIONS, BY_ID, FORBIDDEN_KEYS, SCOPES, scopes_together
 from .messages import tr
+from .state import read_regular
 
 if TYPE_CHECKING:
     from npulse.core.text import Lang
@@ -160,7 +161,7 @@ def check_keymap(path: Path, lang: Lang = "en") -> list[KeymapProblem]:
 def describe_keys(lang: Lang, keys: Bindings | None = None) -> list[KeyRow]:
     """The key map as rows: scope heading, action id, keys in force, help."""
     keys = keymap_in_force(lang=lang) if keys is None else keys
-    headings = {scope: zh if lang == "zh" else en for scope, en, zh in (*SCOPES, *PANES)}
+    headings = {scope: zh if lang == "zh" else en for scope, en, zh in SCOPES}
     order = list(headings)
     rows = sorted(ACTIONS, key=lambda action: order.index(action.scope))
     return [
@@ -192,8 +193,7 @@ class _Source:
 def _read_map(path: Path, lang: Lang) -> Keymap:
     source = _Source(str(path), "", lang)
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_KEYMAP_BYTES + 1)
+        raw = read_regular(path, MAX_KEYMAP_BYTES + 1)
         if len(raw) > MAX_KEYMAP_BYTES:
             return _default_with(source.problem("keymap.too-large", limit_bytes=MAX_KEYMAP_BYTES))
         source = _Source(str(path), raw.decode("utf-8").replace("\r\n", "\n"), lang)

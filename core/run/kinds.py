@@ -15,7 +15,11 @@ Area = Literal["precision", "overflow", "memory", "performance", "device", "roun
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One on-disk format. `is_read`: a reader exists; else the artifact is recognised, but not yet read."""
+    """One on-disk format.
+
+    area: the one that it is captured for; also: others that read it too. is_read: a reader exists; else the
+    artifact is recognised, but not yet read.
+    """
 
     id: str
     area: Area
@@ -24,7 +28,21 @@ class Kind:
     captured_by: str
     is_read: bool = False
     is_folder: bool = False
+    also: tuple[Area, ...] = ()
 
+    @property
+    def areas(self) -> tuple[Area, ...]:
+        """Every area that looks at it."""
+        return (self.area, *self.also)
+
+
+_ALSO: Mapping[str, tuple[Area, ...]] = {
+    "msprobe.dump": ("overflow",),
+    "msprobe.monitor_v1": ("overflow",),
+    "msprobe.monitor_v2": ("overflow",),
+    "cann.dump": ("overflow",),
+    "cann.stats": ("overflow",),
+}
 
 _READ = frozenset({"msprobe.dump"})
 _FOLDERS = frozenset(
@@ -326,7 +344,7 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
 }
 
 KINDS: Mapping[str, Kind] = {
-    name: Kind(name, area, title, title_zh, command, name in _READ, name in _FOLDERS)
+    name: Kind(name, area, title, title_zh, command, name in _READ, name in _FOLDERS, _ALSO.get(name, ()))
     for area, rows in _ROWS.items()
     for name, title, title_zh, command in rows
 }
@@ -334,4 +352,4 @@ KINDS: Mapping[str, Kind] = {
 
 def kinds_of(area: Area) -> tuple[Kind, ...]:
     """The kinds of one area, in the order of the table: what a pane looks for."""
-    return tuple(kind for kind in KINDS.values() if kind.area == area)
+    return tuple(kind for kind in KINDS.values() if area in kind.areas)

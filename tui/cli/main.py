@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 
+from npulse.core.areas import AREAS
 from npulse.core.errors import NpulseError
 
-COMMANDS = ("open", "demo", "precision", "rules", "keys")
+COMMANDS = ("open", "demo", "rules", "keys", *(area.command for area in AREAS if area.is_built))
 RESERVED = (
-    "check", "overflow", "memory", "performance", "device", "diff", "rounds", "recheck", "capture", "watch",
-    "config", "merge", "report", "serve", "doctor", "cache", "plugin", "pack",
-)  # fmt: skip
+    *(area.command for area in AREAS if not area.is_built),
+    *("diff", "recheck", "capture", "watch", "config", "merge", "report", "serve", "doctor", "cache", "plugin", "pack"),
+)
 """Words that will be commands: naming one is never a path by accident."""
 
 

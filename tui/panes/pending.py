@@ -73,4 +73,4 @@ class PendingPane(Pane, can_focus=True):
         from npulse.core.run.kinds import KINDS
 
         everything = self.area in ("checkup", "rounds")
-        return {name: kind for name, kind in KINDS.items() if everything or kind.area == self.area}
+        return {name: kind for name, kind in KINDS.items() if everything or self.area in kind.areas}
