@@ -110,7 +110,7 @@ ACTIONS: tuple[Action, ...] = (
            "List what could not be read", "列出无法读取的内容", "app", ("problems", "问题")),
     Action("app.marks", ("'",), "show_marks",
            "List marked subjects and notes", "列出标记与备注", "app"),
-    Action("app.runs", (), "show_runs",
+    Action("app.runs", ("R",), "show_runs",
            "Open another run", "打开其他运行目录", "app"),
     Action("app.rescan", ("r",), "rescan",
            "Scan the run folder again", "重新扫描运行目录", "app"),

@@ -111,8 +111,8 @@ def show_key(key: str) -> str:
 
 
 def show_keys(keys: tuple[str, ...]) -> str:
-    """All keys of an action, `-` where it has none."""
-    return " ".join(show_key(key) for key in keys) or "-"
+    """All keys of an action, `(none)` where it has none."""
+    return " ".join(show_key(key) for key in keys) or "(none)"
 
 
 def default_keys() -> Bindings:

@@ -105,12 +105,12 @@ def test_two_keys_may_change_places(tmp_path: Path) -> None:
 def test_a_mistake_is_named_with_its_line_and_the_default_stays(
     tmp_path: Path, line: str, words: tuple[str, ...]
 ) -> None:
-    path = write(tmp_path, f'# mine\n[bindings]\n"table.reverse" = "R"\n{line}\n')
+    path = write(tmp_path, f'# mine\n[bindings]\n"table.reverse" = "K"\n{line}\n')
     (problem,) = check_keymap(path)
     assert problem.line == 4 and problem.file == str(path)
     for word in words:
         assert word in problem.message
-    expected = {**default_keys(), "table.reverse": ("R",)}
+    expected = {**default_keys(), "table.reverse": ("K",)}
     assert load_keymap(path).keys == expected  # the good line counts, the bad one does not
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from textual.content import Content
+from textual.app import ComposeResult
 
 from npulse.core.text import safe_text
 
 from ..actions import PANES
+from ..screens.rows import Row, RowList
+from ..widgets.wrap import wrap
 from .base import Pane
 
 if TYPE_CHECKING:
@@ -17,33 +20,44 @@ if TYPE_CHECKING:
     from npulse.core.run.model import Run
 
 
-class PendingPane(Pane, can_focus=True):
-    """Recognised artifacts of the area, counted, and the command that captures them."""
+_MAX_COMMANDS = 12
+_MARGIN = 6  # padding of the pane, marker of the list
 
-    DEFAULT_CSS = "PendingPane { padding: 1 2; }"
+
+class PendingPane(Pane):
+    """Recognised artifacts of the area, counted, and the commands that write what it will read."""
+
+    DEFAULT_CSS = "PendingPane { padding: 0 1; }"
+
+    def compose(self) -> ComposeResult:
+        rows = RowList()
+        rows.can_open = False
+        yield rows
+
+    def on_resize(self) -> None:
+        self.retranslate()
 
     def watch_run(self, run: Run | None) -> None:
-        self.refresh()
+        self.retranslate()
 
     def watch_round_index(self, index: int) -> None:
-        self.refresh()
+        self.retranslate()
 
     def in_footer(self, action_id: str) -> bool:
         return False
 
-    def render(self) -> Content:
-        """Plain lines; nothing in them is parsed as markup."""
-        return Content("\n".join(self.lines()))
+    def retranslate(self) -> None:
+        for rows in self.query(RowList):
+            width = max(20, self.size.width - _MARGIN)
+            wrapped = [part for line in self.lines() for part in wrap(line, width) or [""]]
+            rows.rows = [Row(line, value=line or None) for line in wrapped]
 
     def lines(self) -> list[str]:
         """What the pane says, line by line."""
         zh = self.shell.lang == "zh"
         name = next((zh_name if zh else en for area, en, zh_name in PANES if area == self.area), self.area)
         lines = [self.tr("pending.title", name=name), "", self.tr(f"pending.{self.area}")]
-        lines += ["", *self._found_lines()]
-        if self.area in ("precision", "overflow", "memory", "performance"):
-            lines += ["", self.tr("pending.capture", command=f"npulse capture {self.area} -- COMMAND")]
-        return lines
+        return lines + ["", *self._found_lines()]
 
     def _found_lines(self) -> list[str]:
         if self.shell.open_error:
@@ -56,12 +70,14 @@ class PendingPane(Pane, can_focus=True):
         found = Counter(a.kind for a in (round_.artifacts if round_ else ()) if a.kind in kinds)
         if not found:
             path = safe_text(str(self.run.path))
-            return [self.tr("pending.nothing", n_entries=self.run.n_entries, path=path)]
+            lines = [self.tr("pending.nothing", n_entries=self.run.n_entries, path=path), ""]
+            lines.append(self.tr("pending.capture"))
+            return lines + [f"  {command}" for command in _commands(kinds.values())]
         lines = [self.tr("pending.found", n=sum(found.values()))]
         for name, count in sorted(found.items()):
             lines.append(f"  {count:>7,}  {name}  {self._state_of(kinds[name])}")
-        commands = dict.fromkeys(kinds[name].captured_by for name in sorted(found))
-        return lines + [self.tr("pending.captured-by", command=command) for command in commands if command]
+        lines += ["", self.tr("pending.captured-by")]
+        return lines + [f"  {command}" for command in _commands(kinds[name] for name in sorted(found))]
 
     def _state_of(self, kind: Kind) -> str:
         """What the kind is, and whether it is only recognised."""
@@ -74,3 +90,8 @@ class PendingPane(Pane, can_focus=True):
 
         everything = self.area in ("checkup", "rounds")
         return {name: kind for name, kind in KINDS.items() if everything or self.area in kind.areas}
+
+
+def _commands(kinds: Iterable[Kind]) -> list[str]:
+    """The commands that write these kinds, each once."""
+    return list(dict.fromkeys(kind.captured_by for kind in kinds if kind.captured_by))[:_MAX_COMMANDS]

@@ -13,6 +13,7 @@ from npulse.core.text import Lang, safe_text
 
 from ...glyphs import ascii_text, glyphs_of
 from ...messages import tr
+from ...widgets.wrap import wrap
 
 if TYPE_CHECKING:
     from npulse.core.precision.detail import Detail
@@ -49,52 +50,6 @@ class DetailView(Widget):
     def _safe(self, line: str) -> str:
         text = safe_text(line)
         return ascii_text(text) if glyphs_of(self.app).is_ascii else text
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken at blanks; wide characters may break anywhere."""
-    lines: list[str] = []
-    line = ""
-    for word in _pieces(safe_text(text)):
-        if cell_len(line) + cell_len(word) <= width:
-            line += word
-            continue
-        if line.strip():
-            lines.append(line.rstrip())
-        line = word.lstrip()
-        while cell_len(line) > width:
-            head = _head(line, width)
-            lines.append(head)
-            line = line[len(head) :]
-    if line.strip():
-        lines.append(line.rstrip())
-    return lines
-
-
-def _pieces(text: str) -> list[str]:
-    """Words with their leading blank; each wide character is a word of its own."""
-    pieces: list[str] = []
-    current = ""
-    for character in text:
-        if character == " " or ord(character) > 0x2E80:
-            if current:
-                pieces.append(current)
-            current = character
-            if character != " ":
-                pieces.append(character)
-                current = ""
-        else:
-            current += character
-    return [*pieces, current] if current else pieces
-
-
-def _head(text: str, width: int) -> str:
-    cells = 0
-    for at, character in enumerate(text):
-        cells += cell_len(character)
-        if cells > width:
-            return text[: max(1, at)]
-    return text
 
 
 def _columns(facts: list[tuple[str, str]], width: int) -> list[str]:
