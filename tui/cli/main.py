@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from npulse.core.areas import AREAS
-from npulse.core.errors import NpulseError
+from npulse.core.errors import NpulseError, UsageError
 
 COMMANDS = ("open", "demo", "rules", "keys", *(area.command for area in AREAS if area.is_built))
 RESERVED = (
@@ -24,10 +24,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code of contract.md."""
-    words = _with_command(argv)
-    if words and words[0] in RESERVED:
-        return _not_built(words[0])
     try:
+        words = _with_command(argv)
+        if words[0] in RESERVED:
+            return _not_built(words[0])
         from .root import app
 
         result = app(words, standalone_mode=False)
@@ -47,16 +47,38 @@ def run(argv: list[str]) -> int:
         return _usage_or_crash(error)
 
 
+_VALUE_OPTIONS = ("--lang", "--jobs", "--pane")
+"""Options that may stand in front of the command together with a value."""
+
+
 def _with_command(argv: list[str]) -> list[str]:
-    """A first word that is a command is the command; anything else is a PATH for `open`."""
-    if not argv:
-        return ["open"]
-    first = argv[0]
-    if first in ("--help", "-h", "--version") or first in COMMANDS or first in RESERVED:
-        return ["--help" if first == "-h" else first, *argv[1:]]
-    if first.startswith(("--install-completion", "--show-completion")):
-        return argv
+    """The command line with its command in front.
+
+    A first word that is a command is the command, anything else is a PATH for `open`. Options may stand
+    before it: `npulse --lang zh demo`.
+    """
+    if argv and argv[0] in ("--help", "-h", "--version", "--install-completion", "--show-completion"):
+        return ["--help" if argv[0] == "-h" else argv[0], *argv[1:]]
+    at = 0
+    while at < len(argv) and argv[at].startswith("-"):
+        at += 2 if argv[at] in _VALUE_OPTIONS else 1
+    if at >= len(argv):
+        return ["open", *argv]
+    if argv[at] in COMMANDS or argv[at] in RESERVED:
+        return [argv[at], *argv[:at], *argv[at + 1 :]]
+    _refuse_misspelt(argv[at])
     return ["open", *argv]
+
+
+def _refuse_misspelt(word: str) -> None:
+    """UsageError for a word that is no path but nearly a command."""
+    if os.path.lexists(word) or os.sep in word:
+        return
+    import difflib
+
+    near = difflib.get_close_matches(word, (*COMMANDS, *RESERVED), n=1, cutoff=0.7)
+    if near:
+        raise UsageError(f"no command and no path '{word}'", hint=f"did you mean: npulse {near[0]}")
 
 
 def _not_built(word: str) -> int:
