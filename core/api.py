@@ -138,5 +138,6 @@ def with_problems(report: Report, problems: tuple[Problem, ...]) -> Report:
     """The report with further problems (those of discovery) in front; a pass becomes incomplete."""
     if not problems:
         return report
+    problems = tuple(problem for problem in problems if problem not in report.problems)
     verdict: Verdict = "incomplete" if report.verdict in ("pass", "warn", "unknown") else report.verdict
     return replace(report, problems=(*problems, *report.problems), verdict=verdict)

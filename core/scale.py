@@ -3,26 +3,27 @@
 Worker processes take whole tensors or ranks: threads do not speed up numpy calls on cache-sized blocks.
 They are started afresh (never forked from a process that has threads), import only what the work needs,
 and run their BLAS with one thread. A program that computes in its own process calls `limit_blas_threads`
-before its first `import numpy`.
+before its first `import numpy`. The modules of worker processes are imported by the first call that starts
+some: most captures are small enough to be compared without.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from itertools import islice
-from multiprocessing.connection import wait as wait_for_end
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import EnvironmentLacks, NpulseError, UsageError
 from .progress import IsCancelled, check, never_cancelled
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -95,6 +96,9 @@ def open_executor(jobs: int | None = None, cluster: str | None = None) -> Iterat
     if n_workers == 1:
         yield InlineExecutor()
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     with _blas_limited():
         # spawn: a fork of a process with threads (any interface has some) can inherit a lock nobody will free
         context = multiprocessing.get_context("spawn")
@@ -156,14 +160,14 @@ def ordered_results(
                 in_flight.append(executor.submit(_run_chunk, function, part))
             if not in_flight:
                 return
-            while not wait([in_flight[0]], POLL_SECONDS).done:
+            while not in_flight[0].done() and not wait([in_flight[0]], POLL_SECONDS).done:
                 check(is_cancelled)
             for result in in_flight.popleft().result():
                 done += 1
                 yield result
                 if on_done is not None:
                     on_done(done)
-    except BrokenProcessPool as error:
+    except BrokenExecutor as error:
         raise WorkerDied(
             "a worker process was killed before it had finished (mostly: not enough memory)",
             hint="try again with --jobs 1",
@@ -179,6 +183,8 @@ def _run_chunk(function: Callable[[Job], Result], jobs: Sequence[Job]) -> list[R
 
 def _prepare_worker() -> None:
     """Runs first in each worker process."""
+    import multiprocessing
+
     limit_blas_threads()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl+c is for the parent, which then ends its workers
     multiprocessing.current_process().name = f"npulse-worker-{os.getpid()}"
@@ -187,7 +193,10 @@ def _prepare_worker() -> None:
 
 def _end_with_parent() -> None:
     """A parent that is killed cannot tell its workers; without this they would wait for work for ever."""
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait as wait_for_end
+
+    parent = parent_process()
     if parent is not None:
         wait_for_end([parent.sentinel])
         os._exit(1)

@@ -81,8 +81,8 @@ def sort_order(table: Table, name: str, *, descending: bool = False, within: Ord
     rows = np.arange(table.n_rows, dtype=np.int64) if within is None else within
     values = column.values[rows]
     if column.labels is not None:
-        rank = np.empty(len(column.labels), np.int64)
-        rank[np.argsort(np.array(column.labels, dtype=object), kind="stable")] = np.arange(len(rank))
+        rank = np.zeros(max(len(column.labels), 1), np.int64)  # no labels where every value is absent
+        rank[np.argsort(np.array(column.labels, dtype=object), kind="stable")] = np.arange(len(column.labels))
         values = rank[values]
     key = values.astype(np.float64) if column.kind == "float" else values.astype(np.int64)
     last = np.isnan(key) if column.kind == "float" else np.zeros(len(key), np.bool_)

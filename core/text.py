@@ -7,16 +7,20 @@ from typing import Any, Literal
 
 Lang = Literal["en", "zh"]
 
-# C0, DEL and C1 controls; line and paragraph separators; bidirectional overrides and zero-width marks
-# that could make a name read as another one. The tab becomes a blank.
-_UNSAFE = {c: "\N{REPLACEMENT CHARACTER}" for c in (*range(0x20), 0x7F, *range(0x80, 0xA0))}
-_UNSAFE |= {
-    c: "\N{REPLACEMENT CHARACTER}"
-    for c in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0xFEFF)
-}
-_UNSAFE |= {c: "\N{REPLACEMENT CHARACTER}" for c in range(0xD800, 0xE000)}  # lone surrogates
+UNSAFE_CODES = (
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *(0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF),
+    *range(0xD800, 0xE000),
+    *range(0xFFF9, 0xFFFC),
+    *range(0xE0000, 0xE0080),
+)
+"""C0, DEL and C1 controls; line and paragraph separators; marks of direction and of no width, which could
+make a name read as another one; lone surrogates; interlinear marks; tags."""
+
+_UNSAFE = dict.fromkeys(UNSAFE_CODES, "\N{REPLACEMENT CHARACTER}")
 _UNSAFE[0x1B] = "\N{SYMBOL FOR ESCAPE}"
-_UNSAFE[0x09] = " "
+_UNSAFE[0x09] = " "  # the tab
 
 
 def safe_text(text: str, limit: int = 4096) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rich.console import RenderableType
 from textual import work
 from textual.app import App
 from textual.filter import LineFilter
@@ -21,6 +22,7 @@ from npulse.core.text import safe_text
 from .actions import BY_ID, textual_keys
 from .chrome import HeaderState
 from .crash import describe_error, write_log
+from .frames import Frames
 from .keymap import Keymap, default_keys
 from .messages import tr
 from .panes import make_pane
@@ -40,6 +42,7 @@ MakePane = Callable[[str], Pane]
 Severity = Literal["information", "warning", "error"]
 
 _PROGRESS_INTERVAL_S = 0.25
+NOTICE_S = 4
 _PLAIN_TERMINAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
 
@@ -103,6 +106,7 @@ class Shell(App[int], inherit_bindings=False):
         self._first_pane = first_pane
         self._first_round = first_round
         self._open_run = open_run or _discover
+        self._frames = Frames()
         self._busy: dict[str, str] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self.set_keymap(
@@ -119,6 +123,10 @@ class Shell(App[int], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         return line_filters(super().get_line_filters(), theme=self.theme_name, glyphs=self.glyphs)
 
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        if renderable is not None and not self._batch_count:
+            super()._display(screen, self._frames.changed(renderable))
+
     async def begin(self) -> None:
         """Called by the base screen once it stands: the first pane, what went wrong so far, the run."""
         if not self.is_headless:
@@ -130,11 +138,12 @@ class Shell(App[int], inherit_bindings=False):
             )
             self.notice("keymap.problems", severity="warning", n=len(self.keymap.problems))
         self.store.tell_troubles(lambda text, path: self.notice(text, severity="warning", path=path))
-        await self.main.show_pane(self._first_pane)
-        if self.run_path is None:
-            self.show_runs()
-        else:
-            self.open_path(self.run_path)
+        with self.batch_update():
+            await self.main.show_pane(self._first_pane)
+            if self.run_path is None:
+                self.show_runs()
+            else:
+                self.open_path(self.run_path)
 
     # ---- what is shown ----
 
@@ -197,8 +206,9 @@ class Shell(App[int], inherit_bindings=False):
 
     def notice(self, text_id: str, *, severity: Severity = "information", **values: Any) -> None:
         """A short note to the user; values from outside are made safe."""
+        self.clear_notifications()  # one note at a time: a stack of them hides what it speaks of
         safe = {name: safe_text(v, 300) if isinstance(v, str) else v for name, v in values.items()}
-        self.notify(self.tr(text_id, **safe), severity=severity, markup=False)
+        self.notify(self.tr(text_id, **safe), severity=severity, timeout=NOTICE_S, markup=False)
 
     def notice_nothing(self, action_id: str) -> None:
         """Say that an action finds nothing to work on here."""
@@ -251,7 +261,7 @@ class Shell(App[int], inherit_bindings=False):
 
         self.push_screen(NotePage(subject, note), take)
 
-    @work(thread=True, exclusive=True, group="copy", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="copy", exit_on_error=False, description="copy")
     def copy(self, text: str) -> None:
         """Copy text to the clipboard; a notice names the route that was taken."""
         from .clipboard import copy_text

@@ -7,9 +7,11 @@ memory and says so once.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -131,8 +133,7 @@ class StateStore:
             return self._in_memory[name]
         path = self.folder / name
         try:
-            with path.open("rb") as file:
-                raw = file.read(MAX_STATE_BYTES + 1)
+            raw = read_regular(path, MAX_STATE_BYTES + 1)
         except OSError:
             return {}
         try:
@@ -171,8 +172,17 @@ class StateStore:
 
 
 def _run_file(run: str) -> str:
-    digest = hashlib.sha256(os.fsencode(os.path.abspath(run))).hexdigest()
+    digest = hashlib.sha256(os.path.abspath(run).encode("utf-8", "surrogatepass")).hexdigest()
     return os.path.join("runs", f"{digest[:32]}.json")
+
+
+def read_regular(path: Path, most_bytes: int) -> bytes:
+    """The first bytes of a regular file; OSError for anything else, without waiting on a pipe."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb", closefd=True) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return file.read(most_bytes)
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.errors import InputError
 from npulse.core.findings import Finding, Location, Problem, Report
 from npulse.core.formats.msprobe.construct import ancestors, read_construct
-from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
     INPUT,
@@ -24,8 +26,9 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang, say
 
-from .roles import UNINITIALISED
+from .compare import read_rank
 from .texts import TEXTS
+from .upstream import UNINITIALISED
 
 Bools = npt.NDArray[np.bool_]
 
@@ -41,17 +44,29 @@ def check_alone(
     """NaN or Inf out of finite inputs, by Max and Min alone (the Norm of half types overflows by itself).
 
     The verdict is fail where one is found and unknown otherwise: without a golden side nothing is clean.
+    A rank that cannot be used is a problem and the others are checked; InputError where none can be.
     """
+    root = run.path if os.path.isdir(run.path) else run.path.parent
+    first: InputError | None = None
+    n_read = 0
     findings: list[Finding] = []
     problems: list[Problem] = list(run.problems)
     n_calls = n_masks = 0
     for artifact in artifacts:
-        dump = read_dump(artifact.path, root=run.path, progress=progress, is_cancelled=is_cancelled)
+        try:
+            dump = read_rank(artifact.path, root, progress, is_cancelled)
+        except InputError as error:
+            first = first or error
+            problems.append(_problem(artifact.relative, error))
+            continue
+        n_read += 1
         problems += dump.problems
         n_calls += len(dump.calls.names)
-        bad, mask_like = _anomalies(dump, _construct(dump, run, problems))
+        bad, mask_like = _anomalies(dump, _construct(dump, artifact, root, problems))
         n_masks += len(mask_like)
         findings += [_finding(artifact, dump, call, row, lang) for call, row in bad]
+    if first is not None and not n_read:
+        raise first
     if n_masks:
         findings.append(
             _note("precision.non-finite", "benign", run, say(TEXTS, "minus-inf", lang, n=n_masks), "")
@@ -76,11 +91,19 @@ def check_alone(
     )
 
 
-def _construct(dump: Dump, run: Run, problems: list[Problem]) -> Construct | None:
+def _problem(where: str, error: InputError) -> Problem:
+    return Problem(where, "unreadable", error.message, error.line, error.byte, error.hint)
+
+
+def _construct(dump: Dump, artifact: Artifact, root: Path, problems: list[Problem]) -> Construct | None:
     path = dump.path.parent / "construct.json"
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
-    construct = read_construct(path, root=run.path)
+    try:
+        construct = read_construct(path, root=root)
+    except InputError as error:
+        problems.append(_problem(f"{artifact.relative}/construct.json", error))
+        return None
     problems += construct.problems
     return construct
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from npulse.core.cache import Cache
+from npulse.core.errors import InputError
 from npulse.core.findings import Problem
+from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.construct import read_construct
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.orphans import entries_from_files
@@ -29,9 +32,10 @@ from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
 
 from . import remember
+from .collectives import carry_through_collectives
 from .links import link, share_measurements
 from .pairing import Pairing, pair_by_name
-from .roles import INHERITED, ORIGIN, Roles, assign_roles
+from .roles import UNKNOWN_ROLE, Roles, assign_roles
 from .rows import Rows, TensorRows, new_rows, tensor_rows
 from .settle import settle_statistics, settle_tensors, settle_values, store_examination, store_measured
 from .totals import PairMetrics
@@ -96,6 +100,7 @@ class _Unexamined:
     jobs: Sequence[TensorJob]
     differing: Sequence[tuple[TensorJob, PairMetrics]]
     problems: Sequence[Problem]
+    key: str | None
 
 
 def compare_captures(
@@ -110,33 +115,38 @@ def compare_captures(
 
     Each tensor byte is read once; tensors that differ are read a second time for places, ulps and pattern.
     `on_update` gets the comparison after the first read (figures, verdicts, origins complete).
-    Raises InputError where a dump cannot be used at all, Cancelled on request.
+    A rank whose dump cannot be used, or that one side lacks, is a problem and the others are compared.
+    Raises InputError where no rank can be, Cancelled on request.
     """
     couples = [
         (t, g)
         for t, g in zip(pair.target, pair.golden, strict=True)
         if settings.rank in (None, t.rank) and settings.step in (None, t.step)
     ]
-    loaded = []
-    for done, (target, golden) in enumerate(couples):
-        progress(Progress("read", done, len(couples), "ranks"))
-        loaded.append(_load(pair, target, golden, settings, progress, is_cancelled))
+    if pair.target and not couples:
+        raise _nothing_asked_for(pair, settings)
+    dump_paths = [artifact.path for couple in couples for artifact in couple]
+    as_read = remember.stamp(dump_paths) if settings.cache else None
+    problems = _without_counterpart(pair, settings)
+    loaded, couples = _load_all(pair, couples, settings, problems, progress, is_cancelled)
     n_bytes = sum(_tensor_bytes(tensors) for _, tensors, _, _ in loaded)
-    problems = [p for _, _, _, found in loaded for p in found]
+    problems += [p for _, _, _, found in loaded for p in found]
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
         unexamined: list[_Unexamined] = []
         for rows, tensors, _, _ in loaded:
             jobs = tensor_jobs(rows, tensors, pair.root_of("target"), pair.root_of("golden"))
-            kept = remember.load(settings.cache, jobs, (rows.target, rows.golden)) if settings.cache else None
-            if kept is not None:
-                problems += remember.restore(rows, jobs, kept)
+            key = remember.key(jobs, (rows.target, rows.golden)) if settings.cache else None
+            kept = remember.load(settings.cache, key, jobs) if settings.cache and key else None
+            known = remember.restore(rows, jobs, kept) if kept is not None else None
+            if known is not None:
+                problems += known
                 settle_tensors(rows, tensors, settings.criteria)
             else:
                 found, differing = _first_read(
                     executor, rows, tensors, jobs, settings, progress, is_cancelled
                 )
                 problems += found
-                unexamined.append(_Unexamined(rows, jobs, differing, found))
+                unexamined.append(_Unexamined(rows, jobs, differing, found, key))
             settle_statistics(rows, tensors, settings.criteria)
         comparison = _judge(
             pair, couples, loaded, settings, problems, "first read" if unexamined else "complete"
@@ -146,10 +156,66 @@ def compare_captures(
                 on_update(comparison)
             for part in unexamined:
                 _second_read(executor, part.rows, part.differing, progress, is_cancelled)
-                if settings.cache:
+                if settings.cache and as_read == remember.stamp(dump_paths):
                     dumps = (part.rows.target, part.rows.golden)
-                    remember.save(settings.cache, part.rows, part.jobs, dumps, part.problems)
+                    remember.save(settings.cache, part.key, part.rows, part.jobs, dumps, part.problems)
     return Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
+
+
+_Loaded = tuple[Rows, TensorRows, Construct | None, list[Problem]]
+_Couple = tuple[Artifact, Artifact]
+
+
+def _nothing_asked_for(pair: CapturePair, settings: Settings) -> InputError:
+    asked = [f"{name} {n}" for name, n in (("rank", settings.rank), ("step", settings.step)) if n is not None]
+    known = [f"step {a.step} rank {a.rank}" for a in pair.target[:8]]
+    hint = f"both captures have {', '.join(known)}" + (", ..." if len(pair.target) > 8 else "")
+    return InputError(f"no {' of '.join(asked)} in both captures", path=pair.target_root, hint=hint)
+
+
+def _without_counterpart(pair: CapturePair, settings: Settings) -> list[Problem]:
+    """Rank-steps that were asked for and that one side alone has: nothing can be said of them."""
+    return [
+        Problem(
+            a.relative,
+            "missing",
+            f"only the {a.side} side has this rank and step",
+            hint="capture the same ranks and steps on both sides",
+        )
+        for a in pair.unmatched
+        if settings.rank in (None, a.rank) and settings.step in (None, a.step)
+    ]
+
+
+def _load_all(
+    pair: CapturePair,
+    couples: Sequence[_Couple],
+    settings: Settings,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[list[_Loaded], list[_Couple]]:
+    """What can be read, and its couples; the rest goes to `problems`. InputError if none can."""
+    loaded: list[_Loaded] = []
+    readable: list[_Couple] = []
+    first: InputError | None = None
+    for done, (target, golden) in enumerate(couples):
+        progress(Progress("read", done, len(couples), "ranks"))
+        try:
+            loaded.append(_load(pair, target, golden, settings, progress, is_cancelled))
+            readable.append((target, golden))
+        except InputError as error:
+            first = first or error
+            problems.append(_problem_of(pair, error, target))
+    if first is not None and not loaded:
+        raise first
+    return loaded, readable
+
+
+def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Problem:
+    where = pair.relative(Path(error.path)) if error.path else artifact.relative
+    kind = getattr(error, "kind", "unreadable")
+    return Problem(where, kind, error.message, error.line, error.byte, error.hint)
 
 
 def _load(
@@ -159,44 +225,76 @@ def _load(
     settings: Settings,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> tuple[Rows, TensorRows, Construct | None, list[Problem]]:
+) -> _Loaded:
     dumps = [
-        _read(artifact.path, pair.root_of(side), progress, is_cancelled)
+        read_rank(artifact.path, pair.root_of(side), progress, is_cancelled)
         for artifact, side in ((target, "target"), (golden, "golden"))
     ]
     problems = [problem for dump in dumps for problem in dump.problems]
-    construct = _construct(dumps[0], pair.root_of("target"), problems)
     rows = new_rows(settings.pair_calls(dumps[0], dumps[1]), dumps[0], dumps[1])
+    construct = _hierarchy(rows, pair, problems)
     tensors = tensor_rows(rows)
-    settle_values(rows)
+    settle_values(rows, settings.criteria)
     return rows, tensors, construct, problems
 
 
-def _read(path: Path, root: Path, progress: ProgressCallback, is_cancelled: IsCancelled) -> Dump:
-    """The dump of a rank-step; from the names of its tensor files where the index is lost."""
-    if path.is_dir():
+def read_rank(path: Path, root: Path, progress: ProgressCallback, is_cancelled: IsCancelled) -> Dump:
+    """The dump of a rank-step; from the names of its tensor files where the index is lost. InputError."""
+    if os.path.isdir(path):
         return entries_from_files(path, root=root, is_cancelled=is_cancelled)
-    dump = read_dump(path, root=root, progress=progress, is_cancelled=is_cancelled)
-    if not dump.calls.names and dump.header.task == "tensor" and dump.tensor_dir.is_dir():
-        return entries_from_files(path.parent, root=root, known=dump, is_cancelled=is_cancelled)
-    return dump
+    has_files = os.path.isdir(path.parent / "dump_tensor_data")
+    dump: Dump | None = None
+    found: tuple[Problem, ...]
+    try:
+        dump = read_dump(path, root=root, progress=progress, is_cancelled=is_cancelled)
+    except InputError as error:
+        if not has_files:
+            raise
+        found = (
+            Problem(shown_path(path, root), "unreadable", error.message, byte=error.byte, hint=error.hint),
+        )
+    else:
+        if dump.calls.names or dump.header.task not in ("tensor", "") or not has_files:
+            return dump
+        found = dump.problems
+    rebuilt = entries_from_files(path.parent, root=root, known=dump, is_cancelled=is_cancelled)
+    return replace(rebuilt, path=path, problems=(*found, *rebuilt.problems))
 
 
-def _construct(dump: Dump, root: Path, problems: list[Problem]) -> Construct | None:
+def _hierarchy(rows: Rows, pair: CapturePair, problems: list[Problem]) -> Construct | None:
+    """The target's hierarchy, and what the golden one says of calls that the target does not have."""
+    construct = _construct(rows.target, pair.target_root, pair, problems)
+    if not (rows.pairing.target_call < 0).any():
+        return construct
+    other = _construct(rows.golden, pair.golden_root, pair, problems)
+    if construct is None or other is None:
+        return construct or other
+    return replace(construct, parents={**other.parents, **construct.parents})
+
+
+def _construct(dump: Dump, root: Path, pair: CapturePair, problems: list[Problem]) -> Construct | None:
     path = dump.path.parent / "construct.json"
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
-    construct = read_construct(path, root=root)
+    try:
+        construct = read_construct(path, root=root)
+    except InputError as error:  # the comparison goes on without the hierarchy
+        problems.append(Problem(pair.relative(path), "unreadable", error.message, byte=error.byte))
+        return None
     problems += construct.problems
     return construct
 
 
-def _stacks(dump: Dump, root: Path, problems: list[Problem]) -> Stacks | None:
+def _stacks(dump: Dump, pair: CapturePair, problems: list[Problem]) -> Stacks | None:
     """Call stacks, read only where an origin wants its source line (the file can be as large as the dump)."""
     path = dump.path.parent / "stack.json"
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
-    stacks = read_stacks(path, root=root)
+    try:
+        stacks = read_stacks(path, root=pair.target_root)
+    except InputError as error:
+        problems.append(Problem(pair.relative(path), "unreadable", error.message, byte=error.byte))
+        return None
     problems += stacks.problems
     return stacks
 
@@ -208,22 +306,24 @@ def _tensor_bytes(tensors: TensorRows) -> float:
 def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root: Path) -> list[TensorJob]:
     """One job for each row whose elements were captured on both sides, in execution order."""
 
-    def side(dump: Dump, leaf: int, root: Path) -> TensorSide:
+    def side(dump: Dump, folder: Path, leaf: int, root: Path) -> TensorSide:
         t = dump.leaves
         dtype, shape = int(t.dtype[leaf]), int(t.shape[leaf])
         return TensorSide(
-            dump.tensor_dir / t.data_names[int(t.data_name[leaf])],
+            folder,
+            t.data_names[int(t.data_name[leaf])],
             root,
             t.dtypes[dtype] if dtype >= 0 else None,
             t.shapes[shape] if shape >= 0 else None,
         )
 
+    of_target, of_golden = rows.target.tensor_dir, rows.golden.tensor_dir
     picked = np.flatnonzero(tensors.has_files & tensors.shape_equal & ~(tensors.n_elements == 0))
     return [
         TensorJob(
             int(tensors.index[i]),
-            side(rows.target, int(tensors.target[i]), target_root),
-            side(rows.golden, int(tensors.golden[i]), golden_root),
+            side(rows.target, of_target, int(tensors.target[i]), target_root),
+            side(rows.golden, of_golden, int(tensors.golden[i]), golden_root),
         )
         for i in picked
     ]
@@ -286,54 +386,25 @@ def _second_read(
 def _judge(
     pair: CapturePair,
     couples: Sequence[tuple[Artifact, Artifact]],
-    loaded: Sequence[tuple[Rows, TensorRows, Construct | None, list[Problem]]],
+    loaded: Sequence[_Loaded],
     settings: Settings,
     problems: list[Problem],
     stage: str,
 ) -> Comparison:
     ranks: list[RankComparison] = []
-    steps_with_origin: set[int] = set()
+    differing_steps: set[int] = set()
     for (target, _), (rows, _, construct, _) in zip(couples, loaded, strict=True):
-        later = any(step < (target.step or 0) for step in steps_with_origin)
+        step = target.step or 0
+        is_later = any(other < step for other in differing_steps)
+        is_trained = any((other.step or 0) < step for other, _ in couples)
         links = link(rows)
         share_measurements(rows, links)
-        roles = assign_roles(rows, links, construct, is_later_step=later)
-        if roles.origins:
-            steps_with_origin.add(target.step or 0)
-        stacks = _stacks(rows.target, pair.root_of("target"), problems) if roles.origins else None
+        roles = assign_roles(rows, links, construct, is_later_step=is_later, is_trained=is_trained)
+        if roles.origins or (roles.call == UNKNOWN_ROLE).any():
+            differing_steps.add(step)
+        stacks = _stacks(rows.target, pair, problems) if roles.origins else None
         ranks.append(
             RankComparison(target.rank, target.step, rows.target, rows.golden, rows, roles, construct, stacks)
         )
     carry_through_collectives(ranks)
     return Comparison(pair, tuple(ranks), settings.criteria, tuple(problems), stage)
-
-
-def carry_through_collectives(ranks: Sequence[RankComparison]) -> None:
-    """A collective whose own inputs agree, while a peer's same call was given bad ones, only carries them."""
-    for here in ranks:
-        peers = [r for r in ranks if r is not here and r.step == here.step]
-        for origin in list(here.roles.origins):
-            name = here.rows.pairing.name(here.target, here.golden, origin.call)
-            if origin.cause not in ("operator", "drift") or not name.startswith(
-                ("Distributed.", "MintDistributed.")
-            ):
-                continue
-            if any(_is_given_bad(peer, name) for peer in peers):
-                here.roles.origins.remove(origin)
-                here.roles.call[origin.call] = INHERITED
-                of_call = here.rows.pairing.row_call == origin.call
-                here.roles.row[of_call & (here.roles.row == ORIGIN)] = INHERITED
-
-
-def _is_given_bad(peer: RankComparison, name: str) -> bool:
-    for call in _calls_named(peer, name):
-        if peer.roles.call[call] == INHERITED:
-            return True
-    return False
-
-
-def _calls_named(rank: RankComparison, name: str) -> Iterator[int]:
-    for call in range(rank.rows.pairing.n_calls):
-        t = int(rank.rows.pairing.target_call[call])
-        if t >= 0 and rank.target.calls.names[t] == name:
-            yield call

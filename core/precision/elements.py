@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.formats.tensors import Dtype
-from npulse.core.formats.tensors.dtypes import coarser, ulp
+from npulse.core.formats.tensors.dtypes import coarser, spacing_into
 
 from ..progress import IsCancelled, never_cancelled
-from .elementwise import ElementBlock, Grid, element_blocks, grid_of, index_of, pieces
+from .elementwise import BLOCK, ElementBlock, Grid, Mask, element_blocks, grid_of, index_of, pieces
 from .loading import Double
 from .pair import Side
 from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
@@ -45,7 +45,10 @@ MAX_SUMS = 1 << 20
 """Sums kept for rows, and for columns (8 MiB each); more rows are grouped, more columns not looked at."""
 
 MAX_SORTED = 1 << 16
-"""Larger tensors are not looked at for a permutation; it is at most one block."""
+"""Larger tensors are not looked at for a permutation."""
+
+FEW = 8
+"""Where less than one in so many elements of a block differs, picking them out is quicker than taking all."""
 
 _CLIP = 1e150  # squares of larger errors would overflow; shares of the squared error are rough there
 
@@ -141,9 +144,13 @@ class _Search:
     row_group: int = 1
     column_sums: Double | None = None
     same_rows: tuple[_SameRows, ...] = ()
-    is_permuted: bool | None = None
+    whole: tuple[Double, ...] = ()
+    spare: Double = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        self.spare = np.empty(min(BLOCK, self.grid.n_elements))
+        if 0 < self.grid.n_elements <= MAX_SORTED:
+            self.whole = np.empty(self.grid.n_elements), np.empty(self.grid.n_elements)
         if self.grid.n_rows > 1 and len(self.grid.shape) > 1:
             self.row_group = -(-self.grid.n_rows // MAX_SUMS)
             self.row_sums = np.zeros(-(-self.grid.n_rows // self.row_group))
@@ -158,41 +165,55 @@ class _Search:
         self.products += np.dot(t, t), np.dot(t, g), np.dot(g, g)
         for side, values in zip(self.same_rows, (block.target, block.golden), strict=False):
             side.add(block.first, values)
-        if block.first == 0 and self.grid.n_elements <= MAX_SORTED:
-            self.is_permuted = _is_permutation(block.target, block.golden)
+        self._keep_whole(block)
         differing = block.error > 0 if block.bad is None else (block.error > 0) | block.bad
-        places = np.flatnonzero(differing)
-        if places.size == 0:
+        n_different = int(np.count_nonzero(differing))
+        if n_different == 0:
             return
-        self._note_places(block, places)
-        self._note_errors(block.error[places], t[places], g[places])
-        squared = np.square(np.minimum(block.error, _CLIP))
+        largest = self._note_places(block, differing, n_different)
+        error, spare = block.error, self.spare[: block.error.size]
+        if n_different * FEW < error.size:
+            places = np.flatnonzero(differing)
+            self._note_errors(error[places], t[places], g[places], spare[:n_different])
+        else:  # equal elements have no error: they change no maximum
+            self._note_errors(error, t, g, spare)
+        squared = np.square(error if largest <= _CLIP else np.minimum(error, _CLIP), out=spare)
         self._note_squares(squared)
         self._note_rows(block.first, squared)
 
-    def _note_places(self, block: ElementBlock, places: npt.NDArray[np.intp]) -> None:
+    def _keep_whole(self, block: ElementBlock) -> None:
+        for whole, values in zip(self.whole, (block.target, block.golden), strict=False):
+            whole[block.first : block.first + values.size] = values
+
+    def _note_places(self, block: ElementBlock, differing: Mask, n_different: int) -> float:
+        """Where the bad elements are; returns the largest error."""
         if self.n_different == 0:
-            self.first = block.first + int(places[0])
-        self.last = block.first + int(places[-1])
-        self.n_different += places.size
+            self.first = block.first + int(differing.argmax())
+        self.last = block.first + differing.size - 1 - int(differing[::-1].argmax())
+        self.n_different += n_different
         if block.bad is not None and block.bad.any():
             if self.n_nonfinite == 0:
                 self.first_nonfinite = block.first + int(np.argmax(block.bad))
             self.n_nonfinite += int(np.count_nonzero(block.bad))
-        at = int(np.argmax(block.error))
-        if block.error[at] > self.largest:
-            self.largest, self.largest_at = float(block.error[at]), block.first + at
+        largest = float(np.maximum.reduce(block.error))
+        if largest > self.largest:
+            self.largest, self.largest_at = largest, block.first + int(np.argmax(block.error))
+        return largest
 
-    def _note_errors(self, error: Double, t: Double, g: Double) -> None:
-        magnitude = np.abs(g)
-        self.passes_at = max(self.passes_at, float((error / (1 + magnitude)).max()))
+    def _note_errors(self, error: Double, t: Double, g: Double, spare: Double) -> None:
+        """Largest errors by three scales. spare: room for as many results."""
+        np.abs(g, out=spare)
+        spare += 1
+        np.divide(error, spare, out=spare)
+        self.passes_at = max(self.passes_at, float(np.maximum.reduce(spare)))
+        spacing_into(spare, g, self.dtype)
         zero = g == 0
         if zero.any():
             here = float(np.abs(t[zero]).max() / self.dtype.smallest_subnormal)
             self.ulps_at_zero = max(self.ulps_at_zero, here)
-            error, g = error[~zero], g[~zero]
-        if error.size:
-            self.ulps = max(self.ulps, float((error / ulp(g, self.dtype)).max()))
+            spare[zero] = np.inf  # no error there
+        np.divide(error, spare, out=spare)
+        self.ulps = max(self.ulps, float(np.maximum.reduce(spare)))
 
     def _note_squares(self, squared: Double) -> None:
         self.squared_error += float(squared.sum())
@@ -213,9 +234,10 @@ class _Search:
                     self.column_sums[piece.column : piece.column + part.size] += part
                 continue
             table = part.reshape(piece.n_rows, -1)
-            groups = np.arange(piece.row, piece.row + piece.n_rows) // self.row_group
-            start = int(groups[0])
-            sums = np.bincount(groups - start, weights=table.sum(axis=1))
+            start, sums = piece.row // self.row_group, table.sum(axis=1)
+            if self.row_group > 1:
+                groups = np.arange(piece.row, piece.row + piece.n_rows) // self.row_group
+                sums = np.bincount(groups - start, weights=sums)
             self.row_sums[start : start + sums.size] += sums
             if self.column_sums is not None:
                 self.column_sums += table.sum(axis=0)
@@ -247,7 +269,7 @@ class _Search:
             columns=None if columns is None else _of_sums(columns, grid.n_columns, 1),
             target_rows_identical=bool(self.same_rows) and self.same_rows[0].is_same,
             golden_rows_identical=bool(self.same_rows) and self.same_rows[1].is_same,
-            is_permuted=self.is_permuted,
+            is_permuted=_is_permutation(*self.whole) if self.whole else None,
         )
 
     def _factor(self) -> tuple[float | None, float | None]:
@@ -283,9 +305,13 @@ class _SameRows:
                 self.first[piece.column : piece.column + n_first] = part[:n_first]
             table = part.reshape(max(piece.n_rows, 1), -1)
             model = self.first[piece.column : piece.column + table.shape[1]]
-            if not ((table == model) | (np.isnan(table) & np.isnan(model))).all():
+            if not (_is_same(table[-1], model) and _is_same(table, model)):  # mostly the last one tells
                 self.is_same = False
                 return
+
+
+def _is_same(values: Double, model: Double) -> bool:
+    return bool(((values == model) | (np.isnan(values) & np.isnan(model))).all())
 
 
 def _of_sums(sums: Double, of: int, group: int) -> Concentration:

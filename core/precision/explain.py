@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,10 @@ def origin_message(rank: RankComparison, origin: Origin, lang: Lang) -> str:
     if origin.cause == "overwritten":
         producer = rows.pairing.name(rank.target, rank.golden, origin.producer)
         return say(TEXTS, "overwritten", lang, producer=producer, output=output) + pattern
+    if origin.first_row >= 0 and int(rows.pairing.row_call[origin.first_row]) != origin.call:
+        first = rank.target.leaf_name(rows.target_row(origin.first_row))
+        inner = describe_row(rank, origin.first_row, lang)
+        return say(TEXTS, "operator-inside", lang, first=first, output=inner) + pattern
     inputs = _worst_input(rank, origin.call, lang)
     return say(TEXTS, origin.cause, lang, inputs=inputs, output=output) + pattern
 
@@ -255,9 +260,7 @@ def steepest_growth(rank: RankComparison, until: int) -> int:
 
 
 def _is_output(rank: RankComparison) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    rows = rank.rows
-    side = rank.target.leaves.side[np.maximum(rows.pairing.target_leaf, 0)]
-    result: np.ndarray[Any, np.dtype[np.bool_]] = (side == OUTPUT) & (rows.pairing.target_leaf >= 0)
+    result: np.ndarray[Any, np.dtype[np.bool_]] = rank.rows.target_sides() == OUTPUT
     return result
 
 
@@ -421,8 +424,8 @@ def stack_lines(rank: RankComparison, row: int) -> list[str]:
     frames = rank.frames_of(call)
     if rank.stacks is None:
         path = rank.target.path.parent / "stack.json"
-        if path.is_file():
-            frames = read_stacks(path).frames(rank.rows.pairing.name(rank.target, rank.golden, call))
+        if os.path.lexists(path):
+            frames = read_stacks(path, root=path.parent).frames(rank.rows.pairing.name(rank.target, rank.golden, call))
     mine = user_frame(frames)
     return [
         f"{'* ' if frame is mine else '  '}{frame.file}:{frame.line} in {frame.function}  {frame.source}"
@@ -436,6 +439,6 @@ def source_place(rank: RankComparison, row: int, run: Path) -> tuple[Path, int |
     if frame is None:
         return None
     for path in (run / frame.file, Path(frame.file)):
-        if path.is_file():
+        if os.path.isfile(path):
             return path.resolve(), frame.line
     return None

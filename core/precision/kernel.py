@@ -359,9 +359,11 @@ def _add_double(t: Double, g: Double, d: Double, totals: Totals) -> None:
     d, abs_g = np.abs(d), np.abs(g)
     max_error, halvings = float(d.max()), 0
     totals.max_abs_error = max(totals.max_abs_error, max_error)
+    relative = d / _count_zeros(d, abs_g, totals)
     if max_error == math.inf:  # of finite values: quarter them before they are subtracted
-        d, halvings = np.abs(t * 0.25 - g * 0.25), 2
-    _add_relative_double(d, abs_g, halvings, totals)
+        beyond, d, halvings = d == np.inf, np.abs(t * 0.25 - g * 0.25), 2
+        relative[beyond] = d[beyond] / abs_g[beyond] * 4
+    _add_relative_double(relative, totals)
     _add_linear(totals.sum_target, t, largest_t)
     _add_linear(totals.sum_golden, g, largest_g)
     _add_linear(totals.abs_golden, abs_g, largest_g)
@@ -388,16 +390,18 @@ def _add_linear(total: Sum, x: Double, largest: float, shift: int = 0) -> None:
     total.add(float(scaled.sum()), shift + more)
 
 
-def _add_relative_double(d: Double, abs_g: Double, halvings: int, totals: Totals) -> None:
+def _count_zeros(d: Double, abs_g: Double, totals: Totals) -> Double:
+    """What relative errors are divided by: |golden|, and infinity in the place of zeros."""
     zero = abs_g == 0
     n_zero = int(np.count_nonzero(zero))
-    if n_zero:
-        there = d[zero]
-        totals.add_zeros(n_zero, int(np.count_nonzero(there)), float(there.max()))
-        abs_g = np.where(zero, np.inf, abs_g)
-    relative = d / abs_g
-    if halvings:
-        relative = relative * 2.0**halvings
+    if n_zero == 0:
+        return abs_g
+    there = d[zero]
+    totals.add_zeros(n_zero, int(np.count_nonzero(there)), float(there.max()))
+    return np.where(zero, np.inf, abs_g)
+
+
+def _add_relative_double(relative: Double, totals: Totals) -> None:
     largest = float(relative.max())
     _add_linear(totals.rel_error, relative, largest)
     totals.add_relative(

@@ -1,4 +1,4 @@
-"""Which earlier output a tensor input is: found inside one dump by equal content.
+"""Which earlier output a tensor is: found inside one dump by equal content.
 
 Content is the checksum where one was recorded, else the four statistics, with the element count (a
 reshape keeps it). Constant tensors and integers without Mean and Norm say too little and link to nothing.
@@ -7,6 +7,7 @@ reshape keeps it). Constant tensors and integers without Mean and Norm say too l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +20,31 @@ from .rows import BY_STATISTICS, BY_TENSOR, FIGURES, LINKED, Rows
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Producers of both sides (leaf rows, -1 where none), and the row of the comparison of each leaf."""
+    """Per leaf of either dump: its producer (leaf row or -1), its row of the comparison, its content.
+
+    The producer of an output is the latest earlier output that holds the same: what a module hands on from
+    inside, what a copy copied. content: equal codes for equal content, -1 where the record does not say.
+    """
 
     target: npt.NDArray[np.int64]
     golden: npt.NDArray[np.int64]
     row_of_target: npt.NDArray[np.int64]
     row_of_golden: npt.NDArray[np.int64]
+    content_target: npt.NDArray[np.int64]
+    content_golden: npt.NDArray[np.int64]
 
 
 def link(rows: Rows) -> Links:
-    """Find the producers of all inputs of both dumps."""
+    """Find the producers of all inputs and outputs of both dumps."""
     pairing = rows.pairing
+    content_target, content_golden = content_of(rows.target), content_of(rows.golden)
     return Links(
-        producers(rows.target),
-        producers(rows.golden),
+        producers(rows.target, content_target),
+        producers(rows.golden, content_golden),
         inverse(pairing.target_leaf, len(rows.target.leaves.call)),
         inverse(pairing.golden_leaf, len(rows.golden.leaves.call)),
+        content_target,
+        content_golden,
     )
 
 
@@ -74,18 +84,15 @@ def _copy(rows: Rows, source: npt.NDArray[np.int64], other: npt.NDArray[np.int64
     rows.basis[other] = LINKED
 
 
-def producers(dump: Dump) -> npt.NDArray[np.int64]:
+def producers(dump: Dump, content: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """For every leaf row: the row of the latest earlier output with the same content, -1 where none is found.
 
-    Only tensor inputs and keyword inputs have producers. Cost: O(leaves log leaves).
+    Only tensor inputs, keyword inputs and outputs have producers. Cost: O(leaves log leaves).
     """
     leaves = dump.leaves
     result = np.full(len(leaves.side), -1, np.int64)
-    if not len(result):
-        return result
-    content = _content(dump)
     latest: dict[int, int] = {}
-    # outputs of a call become visible behind its inputs: an in-place result must not feed itself
+    # outputs of a call become visible behind its leaves: an in-place result must not feed itself
     pending: list[tuple[int, int]] = []
     current = -1
     interesting = np.flatnonzero((content >= 0) & np.isin(leaves.side, (INPUT, KWARGS, OUTPUT)))
@@ -97,36 +104,41 @@ def producers(dump: Dump) -> npt.NDArray[np.int64]:
             latest.update(pending)
             pending.clear()
             current = call
+        result[row] = latest.get(key, -1)
         if side == OUTPUT:
             pending.append((key, row))
-        else:
-            result[row] = latest.get(key, -1)
     return result
 
 
-def _content(dump: Dump) -> npt.NDArray[np.int64]:
+def content_of(dump: Dump) -> npt.NDArray[np.int64]:
     """A code per leaf row, equal for equal content; -1 where the record cannot identify a tensor."""
     leaves = dump.leaves
+    codes = np.full(len(leaves.side), -1, np.int64)
+    if not len(codes):
+        return codes
     numel = np.array([*(int(np.prod(s, dtype=np.int64)) for s in leaves.shapes), -1], np.int64)[leaves.shape]
-    codes = np.full(len(numel), -1, np.int64)
-    summed = leaves.checksum >= 0
-    if summed.any():
-        pairs = np.stack([leaves.checksum[summed].astype(np.int64), numel[summed]], axis=1)
-        codes[summed] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    high, low = leaves.statistics[:, 0] + 0.0, leaves.statistics[:, 1] + 0.0
+    extremes = leaves.present & 3 == 3
+    tensors = (leaves.kind == TENSOR) & ~(extremes & (high == low))  # zeros are zeros wherever they come from
+    summed = tensors & (leaves.checksum >= 0)
+    # 32 bits of checksum collide in a large dump; with the extremes they do not
+    codes[summed] = _coded([leaves.checksum[summed], numel[summed], high[summed], low[summed]])
     floating = np.array(
         [*((d := dtype_of(n)) is not None and d.kind == "float" for n in leaves.dtypes), False]
     )
-    high, low = leaves.statistics[:, 0], leaves.statistics[:, 1]
     full = leaves.present == 0b1111
-    usable = (leaves.kind == TENSOR) & ~summed & (full | (floating[leaves.dtype] & (leaves.present & 3 == 3)))
-    usable &= ~(high == low) & np.isfinite(high) & np.isfinite(low)
-    if usable.any():
-        # Norm of half types may be Infinity on a healthy tensor; as content that is as good as a number
-        key = np.ascontiguousarray(
-            np.concatenate(
-                [np.nan_to_num(leaves.statistics[usable] + 0.0, nan=0.5), numel[usable, None]], axis=1
-            )
-        )
-        rows = key.view(np.dtype((np.void, key.dtype.itemsize * key.shape[1]))).reshape(-1)
-        codes[usable] = np.unique(rows, return_inverse=True)[1].reshape(-1) + len(numel)
+    # two statistics identify a float only where they are no round numbers, as the 0 and 1 of a softmax are
+    telling = floating[leaves.dtype] & extremes & ((high != np.rint(high)) | (low != np.rint(low)))
+    usable = tensors & ~summed & (full | telling) & np.isfinite(high) & np.isfinite(low)
+    codes[usable] = _coded([*(leaves.statistics[usable] + 0.0).T, numel[usable]]) + len(codes)
     return codes
+
+
+def _coded(columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """The same number for equal rows; absent statistics equal each other."""
+    # Norm of half types may be Infinity on a healthy tensor; as content that is as good as a number
+    key = np.ascontiguousarray(np.nan_to_num(np.stack(columns, axis=1).astype(np.float64), nan=0.5))
+    if not len(key):
+        return np.zeros(0, np.int64)
+    rows = key.view(np.dtype((np.void, key.dtype.itemsize * key.shape[1]))).reshape(-1)
+    return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -60,6 +60,13 @@ def load_single(raw: Raw, dtype: Dtype, buffer: Single) -> tuple[Single, float]:
     return out, np.inf
 
 
+def load_exact(raw: Raw, dtype: Dtype, buffer: Single) -> Single | None:
+    """As `load_single`, with every value as it is; None for a float16 block that holds infinities or NaN."""
+    if dtype.name == "float16" and (raw.view(np.uint16) & _HALF_EXPONENT).max() == _HALF_EXPONENT:
+        return None
+    return load_single(raw, dtype, buffer)[0]
+
+
 def _load_half(raw: Raw, out: Single) -> tuple[Single, float]:
     """float16 to float32 at a third of the cost of numpy's conversion.
 

@@ -4,60 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from npulse.core.cache import Cache, Entry, key_of
 from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.records import Dump
 
 from .elements import Concentration, Examination
 from .patterns import Pattern
-from .rows import FIGURES, Rows
+from .rows import BASES, FIGURES, Rows
+from .verdict import REASONS, VERDICTS
 from .work import TensorJob
 
 VERSION = "precision.tensors/1"
 """Part of every key: raise the number when a figure, a pattern or an examination changes its meaning."""
 
 
-def load(cache: Cache, jobs: Sequence[TensorJob], dumps: Sequence[Any]) -> Entry | None:
-    """What was kept for just these files as they are now; None where there is nothing."""
-    key = _key(jobs, dumps) if jobs else None
-    entry = cache.get(key) if key is not None else None
+def stamp(paths: Sequence[Path]) -> str | None:
+    """What tells whether files are still the same; None if one is missing."""
+    return key_of("", paths)
+
+
+def key(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> str | None:
+    """Under which key the results of these files, as they are now, are kept; None if they cannot be.
+
+    To be asked before the files are read: what is read later may be of a later state.
+    """
+    if not jobs:
+        return None
+    files = [dump.path for dump in dumps]
+    for job in jobs:
+        files += [job.target.path, job.golden.path]
+    # the names of the figures belong to the key: a new one makes every older entry useless
+    return key_of(VERSION, files, FIGURES)
+
+
+def load(cache: Cache, key: str, jobs: Sequence[TensorJob]) -> Entry | None:
+    """What was kept under a key; None where there is nothing, or something that `save` has not written."""
+    entry = cache.get(key)
     if entry is None or set(entry.arrays) != {"values", "computed", "codes"}:
         return None
-    if entry.arrays["values"].shape != (len(FIGURES), len(jobs)) or entry.arrays["codes"].shape != (
-        3,
-        len(jobs),
-    ):
+    values, computed, codes = (entry.arrays[name] for name in ("values", "computed", "codes"))
+    n = len(jobs)
+    if values.shape != (len(FIGURES), n) or computed.shape != values.shape or codes.shape != (3, n):
         return None
-    return entry
+    if values.dtype != np.float64 or computed.dtype != np.bool_ or codes.dtype != np.int8:
+        return None
+    limits = np.array([[len(BASES)], [len(VERDICTS)], [len(REASONS)]])
+    return entry if ((codes >= 0) & (codes < limits)).all() else None
 
 
-def restore(rows: Rows, jobs: Sequence[TensorJob], entry: Entry) -> list[Problem]:
-    """Put kept results into the rows; returns the problems that were found when the files were read."""
+def restore(rows: Rows, jobs: Sequence[TensorJob], entry: Entry) -> list[Problem] | None:
+    """Put kept results into the rows; returns the problems that were found when the files were read.
+
+    None, and the rows as they were, where the entry is not what `save` writes.
+    """
     index = _rows_of(jobs)
+    try:
+        known = set(index.tolist())
+        patterns = {int(row): Pattern(kind, dict(f)) for row, (kind, f) in entry.facts["patterns"]}
+        seen = {int(row): _examination(values) for row, values in entry.facts["examinations"]}
+        problems = [_problem(values) for values in entry.facts["problems"]]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    if not (patterns.keys() | seen.keys()) <= known:
+        return None
     rows.basis[index], rows.verdict[index], rows.reason[index] = entry.arrays["codes"]
     for place, name in enumerate(FIGURES):
         rows.figures[name][index] = entry.arrays["values"][place]
         rows.computed[name][index] = entry.arrays["computed"][place]
-    for row, (kind, figures) in entry.facts["patterns"]:
-        rows.patterns[row] = Pattern(kind, figures)
-    for row, values in entry.facts["examinations"]:
-        rows.examinations[row] = _examination(values)
-    return [Problem(**values) for values in entry.facts["problems"]]
+    rows.patterns.update(patterns)
+    rows.examinations.update(seen)
+    return problems
 
 
 def save(
-    cache: Cache, rows: Rows, jobs: Sequence[TensorJob], dumps: Sequence[Any], problems: Sequence[Problem]
+    cache: Cache,
+    key_before: str | None,
+    rows: Rows,
+    jobs: Sequence[TensorJob],
+    dumps: Sequence[Dump],
+    problems: Sequence[Problem],
 ) -> None:
-    """Keep the results of both reads."""
-    key = _key(jobs, dumps) if jobs else None
-    if key is None:
+    """Keep the results of both reads, unless a file has changed since `key_before` was asked for."""
+    if key_before is None or key_before != key(jobs, dumps):
         return
     index = _rows_of(jobs)
     cache.put(
-        key,
+        key_before,
         {
             "values": np.stack([rows.figures[name][index] for name in FIGURES]),
             "computed": np.stack([rows.computed[name][index] for name in FIGURES]),
@@ -71,16 +108,17 @@ def save(
     )
 
 
-def _key(jobs: Sequence[TensorJob], dumps: Sequence[Any]) -> str | None:
-    files = [dump.path for dump in dumps]
-    for job in jobs:
-        files += [job.target.path, job.golden.path]
-    # the names of the figures belong to the key: a new one makes every older entry useless
-    return key_of(VERSION, files, FIGURES)
-
-
 def _rows_of(jobs: Sequence[TensorJob]) -> Any:
     return np.fromiter((job.row for job in jobs), np.int64, len(jobs))
+
+
+def _problem(values: dict[str, Any]) -> Problem:
+    problem = Problem(**values)
+    texts = (problem.artifact, problem.kind, problem.message, problem.hint or "")
+    numbers = (problem.line or 0, problem.byte or 0)
+    if not all(isinstance(t, str) for t in texts) or not all(isinstance(n, int) for n in numbers):
+        raise ValueError("no problem of ours")
+    return problem
 
 
 def _examination(values: dict[str, Any]) -> Examination:

@@ -15,10 +15,11 @@ from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
-from .roles import HARMLESS, INHERITED, OK, ORIGIN, ROLES, UNMATCHED, Origin
-from .rows import BASES, BY_VALUE
+from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
+from .rows import BASES
 from .table import precision_table
 from .texts import TEXTS
+from .upstream import HARMLESS
 from .verdict import ERROR, REASON, REASONS, UNKNOWN, VERDICTS, WARNING
 
 AREA = "precision"
@@ -27,10 +28,11 @@ AREA = "precision"
 def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -> Report:
     """Findings in the order in which they should be looked at: origins by execution, then the rest."""
     findings = [
-        *_origins(comparison, lang),
         *_first_difference(comparison, lang),
+        *_origins(comparison, lang),
         *_scalars(comparison, lang),
         *_above_rounding(comparison, lang),
+        *_other_content(comparison, lang),
         *_notes(comparison, lang),
     ]
     pair = comparison.pair
@@ -60,7 +62,7 @@ def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
     severities = {f.severity for f in findings}
     if "error" in severities:
         return "fail"
-    if comparison.problems:
+    if comparison.problems or comparison.pair.problems:
         return "incomplete"
     if any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks) or not comparison.ranks:
         return "unknown"
@@ -107,8 +109,7 @@ def _last_output(rank: RankComparison) -> int:
     close behind it (the model as a whole) repeat it, so the last with the most exact basis is taken."""
     rows = rank.rows
     known = rows.computed["norm_ratio"] & (rows.pairing.target_leaf >= 0)
-    leaves = rank.target.leaves
-    is_output = known & (leaves.side[np.maximum(rows.pairing.target_leaf, 0)] == OUTPUT)
+    is_output = known & (rows.target_sides() == OUTPUT)
     candidates = np.flatnonzero(is_output)
     for picked in (candidates[rows.computed["cosine"][candidates]], candidates):
         for row in reversed(picked.tolist()):
@@ -122,7 +123,7 @@ def _last_output(rank: RankComparison) -> int:
 def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin]]:
     """All origins, the one to look at first in front: by step, then by place in execution, then by rank."""
     found = [(rank, origin) for rank in comparison.ranks for origin in rank.roles.origins]
-    return sorted(found, key=lambda pair: (pair[0].step or 0, pair[1].call, pair[0].rank or 0))
+    return sorted(found, key=lambda pair: _place(pair[0], pair[1].call))
 
 
 def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
@@ -151,39 +152,55 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:
-    """Where rows fail and no origin could be told: the first failing row, named as what it is."""
-    if any(rank.roles.origins for rank in comparison.ranks):
+    """The first call that differs and whose beginning cannot be told, where no origin stands before it."""
+    unknown = [
+        (rank, call) for rank in comparison.ranks for call in np.flatnonzero(rank.roles.call == UNKNOWN_ROLE)
+    ]
+    if not unknown and not any(rank.roles.origins for rank in comparison.ranks):
+        # whatever the roles say: a row that fails is never without a finding
+        unknown = [
+            (rank, rank.rows.pairing.row_call[row])
+            for rank in comparison.ranks
+            for row in np.flatnonzero(rank.rows.verdict == ERROR)[:1]
+        ]
+    if not unknown:
         return []
-    for rank in comparison.ranks:
-        failing = np.flatnonzero(rank.rows.verdict == ERROR)
-        if len(failing):
-            row = int(failing[0])
-            call = int(rank.rows.pairing.row_call[row])
-            unknown = (rank.rows.pairing.row_call == call) & (rank.rows.verdict == UNKNOWN)
-            text = say(
-                TEXTS, "first-difference", lang, output=describe_row(rank, row, lang), n=int(unknown.sum())
-            )
-            return [
-                Finding(
-                    area=AREA,
-                    severity="error",
-                    rule="precision.first-difference",
-                    role="unknown",
-                    subject=rank.rows.pairing.name(rank.target, rank.golden, call),
-                    message=text,
-                    next_step=say(TEXTS, "next-unknown", lang),
-                    figures=row_figures(rank, row),
-                    location=location(comparison, rank, call, row),
-                )
-            ]
-    return []
+    rank, call = min(unknown, key=lambda found: _place(found[0], int(found[1])))
+    if any(_place(r, origin.call) < _place(rank, int(call)) for r, origin in ordered_origins(comparison)[:1]):
+        return []
+    rows = rank.rows
+    here = rows.pairing.row_call == call
+    failing = np.flatnonzero(here & (rows.verdict == ERROR))
+    row = int(failing[0])
+    n_unknown = int((here & (rows.verdict == UNKNOWN)).sum())
+    key = "first-difference" if n_unknown else "first-difference-seen"
+    return [
+        Finding(
+            area=AREA,
+            severity="error",
+            rule="precision.first-difference",
+            role="unknown",
+            subject=rows.pairing.name(rank.target, rank.golden, int(call)),
+            message=say(TEXTS, key, lang, output=describe_row(rank, row, lang), n=n_unknown),
+            next_step=say(TEXTS, "next-unknown", lang),
+            figures=row_figures(rank, row),
+            location=location(comparison, rank, int(call), row),
+        )
+    ]
+
+
+def _place(rank: RankComparison, call: int) -> tuple[int, int, int]:
+    """Where a call stands in the whole comparison: by step, then by place in execution, then by rank."""
+    return rank.step or 0, call, rank.rank or 0
 
 
 def _scalars(comparison: Comparison, lang: Lang) -> list[Finding]:
     findings = []
     for rank in comparison.ranks:
         rows = rank.rows
-        alone = np.flatnonzero((rows.basis == BY_VALUE) & (rows.verdict == WARNING) & (rank.roles.row == OK))
+        alone = np.flatnonzero(
+            (rows.verdict == WARNING) & (rows.reason == REASON["scalar-alone"]) & (rank.roles.row == OK)
+        )
         for row in alone.tolist():
             target, golden, argument = scalar_pair(rank, row)
             findings.append(
@@ -228,6 +245,31 @@ def _above_rounding(comparison: Comparison, lang: Lang) -> list[Finding]:
             message=say(TEXTS, "above-rounding", lang, n=n) + describe_row(rank, row, lang),
             next_step=say(TEXTS, "next-above-rounding", lang),
             figures={"n_rows": n, **row_figures(rank, row)},
+            location=location(comparison, rank, int(rank.rows.pairing.row_call[row]), row),
+        )
+    ]
+
+
+def _other_content(comparison: Comparison, lang: Lang) -> list[Finding]:
+    """Tensors of which only the checksum tells that they differ; one finding for all."""
+    found = [
+        (rank, int(row))
+        for rank in comparison.ranks
+        for row in np.flatnonzero((rank.rows.verdict == WARNING) & (rank.rows.reason == REASON["content"]))
+    ]
+    if not found:
+        return []
+    rank, row = found[0]
+    return [
+        Finding(
+            area=AREA,
+            severity="warning",
+            rule="precision.above-rounding",
+            role="suspect",
+            subject=rank.target.leaf_name(rank.rows.target_row(row)),
+            message=say(TEXTS, "content-note", lang, n=len(found)),
+            next_step=say(TEXTS, "next-above-rounding", lang),
+            figures={"n_rows": len(found), **row_figures(rank, row)},
             location=location(comparison, rank, int(rank.rows.pairing.row_call[row]), row),
         )
     ]

@@ -13,18 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.findings import Role
-from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
+    DEBUG,
     GRAD,
     INPUT,
+    KWARGS,
     OUTPUT,
     PARAMETERS,
+    TENSOR,
     CallName,
     Construct,
 )
 
-from .links import Links, inverse
+from .links import Links
 from .rows import BY_VALUE, Rows
+from .upstream import UNINITIALISED, ModuleKey, Source, Upstream, base_of, module_key
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING
 
 ROLES: tuple[Role, ...] = ("ok", "origin", "inherited", "unmatched", "unknown")
@@ -41,13 +44,15 @@ CAUSES = (
 )
 """Why a call (or a leaf of it) is an origin; each has its rule `precision.<cause>`."""
 
-UNINITIALISED = frozenset(
-    ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_with_format")
+OVERWRITERS = frozenset(
+    ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_")
 )
-"""APIs whose output holds whatever was in memory: a difference there means nothing."""
+"""APIs that replace all that their first argument held: what was in it does not matter."""
 
-HARMLESS = UNINITIALISED | {"view_as", "ones_like", "zeros_like", "detach", "contiguous", "requires_grad_"}
-"""Unmatched calls of these change no value that a later call reads: never an origin."""
+PARTIAL_WRITERS = frozenset(
+    ("__setitem__", "index_put_", "index_copy_", "index_fill_", "scatter_", "masked_scatter_")
+)
+"""APIs that replace a part of their first argument: the rest stays what it was."""
 
 WEIGHT_POSITIONS = {
     "linear": (1, 2), "embedding": (1,), "conv1d": (1, 2), "conv2d": (1, 2), "conv3d": (1, 2),
@@ -56,8 +61,14 @@ WEIGHT_POSITIONS = {
 }  # fmt: skip
 """Input positions of functional APIs that hold parameters, which L1 captures do not mark."""
 
+WEIGHT_KEYWORDS = frozenset(("weight", "bias", "gamma", "running_mean", "running_var"))
+"""Keywords of the same APIs that hold parameters."""
+
 GROWTH = 2.0
 """An output error within this factor of the input's error is drift, not the operator's own fault."""
+
+_BY_DEGREE = frozenset(REASON[name] for name in ("cosine", "norm-ratio", "statistics-bound"))
+"""Reasons for which an error has a size that can have grown; a NaN or another shape has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,10 @@ class Origin:
 
 @dataclass(slots=True)
 class Roles:
-    """Role code per row and per call, the origins in execution order, and what explains an inherited call."""
+    """Role code per row and per call, the origins in execution order, and what explains an inherited call.
+
+    A call is unknown where its output differs and an input could not be compared.
+    """
 
     row: npt.NDArray[np.int8]
     call: npt.NDArray[np.int8]
@@ -87,36 +101,43 @@ class Roles:
 
 
 def assign_roles(
-    rows: Rows, links: Links, construct: Construct | None, *, is_later_step: bool = False
+    rows: Rows,
+    links: Links,
+    construct: Construct | None,
+    *,
+    is_later_step: bool = False,
+    is_trained: bool = False,
 ) -> Roles:
     """Roles of all rows of one rank and step.
 
-    is_later_step: an earlier step of the same capture already had an origin, so that parameters which
-    differ are its consequence. Cost: O(rows).
+    is_later_step: an earlier step of the same capture already differed, so that parameters which
+    differ are its consequence. is_trained: there is an earlier step, so that parameters may carry rounding.
+    Cost: O(rows).
     """
-    return _Walk(rows, links, construct, is_later_step).run()
+    return _Walk(rows, links, construct, is_later_step, is_trained).run()
 
 
 class _Walk:
     """State of one walk; a class because a dozen look-ups belong to every step of it."""
 
-    def __init__(self, rows: Rows, links: Links, construct: Construct | None, is_later_step: bool) -> None:
+    def __init__(
+        self, rows: Rows, links: Links, construct: Construct | None, is_later_step: bool, is_trained: bool
+    ) -> None:
         self.rows, self.pairing = rows, rows.pairing
-        self.is_later_step = is_later_step
+        self.is_later_step, self.is_trained = is_later_step, is_trained
         self.roles = Roles(np.zeros(rows.n_rows, np.int8), np.zeros(self.pairing.n_calls, np.int8))
-        self.links = links
-        self.call_of_target = inverse(self.pairing.target_call, len(rows.target.calls.names))
-        self.call_of_golden = inverse(self.pairing.golden_call, len(rows.golden.calls.names))
+        self.content = (links.content_target, links.content_golden)
+        self.upstream = Upstream(rows, links, construct)
         self.side = self._sides()
         self.first = np.searchsorted(self.pairing.row_call, np.arange(self.pairing.n_calls + 1))
-        self.parents = construct.parents if construct else {}
-        self.tainted_inside: dict[str, int] = {}
+        self.modules = self._paired_modules()
+        self.tainted_inside: dict[ModuleKey, int] = {}
         self.tainted_forward: dict[str, int] = {}
-        self.first_tainted = -1
-        self.unmatched: list[int] = []
-
-    def _name(self, call: int) -> str:
-        return self.pairing.name(self.rows.target, self.rows.golden, call)
+        self.first_tainted = self.last_tainted = -1
+        self.bad_contents: dict[tuple[int, int], int] = {}
+        self.overwritten: dict[int, int] = {}
+        self.blamed_modules: set[int] = set()
+        self.is_index_tainted = False
 
     def _sides(self) -> npt.NDArray[np.int8]:
         t, g = self.pairing.target_leaf, self.pairing.golden_leaf
@@ -126,48 +147,53 @@ class _Walk:
         side[t < 0] = of_golden[g[t < 0]]
         return side
 
+    def _paired_modules(self) -> dict[ModuleKey, int]:
+        found: dict[ModuleKey, int] = {}
+        for call in np.flatnonzero(~self.upstream.alone).tolist():
+            name = self.upstream.name(call)
+            if name.kind == "module":
+                found.setdefault(module_key(name), call)
+        return found
+
+    def _span(self, call: int) -> range:
+        return range(int(self.first[call]), int(self.first[call + 1]))
+
     def run(self) -> Roles:
         for call in range(self.pairing.n_calls):
-            name = parse_name(self._name(call))
-            span = range(int(self.first[call]), int(self.first[call + 1]))
-            if self.pairing.target_call[call] < 0 or self.pairing.golden_call[call] < 0:
-                self._only_one_side(call, span)
+            if self.upstream.alone[call]:
+                self.roles.call[call] = UNMATCHED
+                self.roles.row[self.first[call] : self.first[call + 1]] = UNMATCHED
+                self.upstream.pass_alone(call)
             else:
-                self._paired(call, name, span)
+                self._paired(call, self.upstream.name(call))
         self.roles.origins.sort(key=lambda o: (o.call, o.row))
         return self.roles
 
     # -- one call -------------------------------------------------------------------------------
 
-    def _only_one_side(self, call: int, span: range) -> None:
-        self.roles.call[call] = UNMATCHED
-        self.roles.row[span.start : span.stop] = UNMATCHED
-        self.unmatched.append(call)
-
-    def _paired(self, call: int, name: CallName, span: range) -> None:
+    def _paired(self, call: int, name: CallName) -> None:
         verdict, role, reason = self.rows.verdict, self.roles.row, self.rows.reason
-        if name.api.rstrip("_") in UNINITIALISED:
-            self._uninitialised(span)
+        span = self._span(call)
+        self._set_uninitialised(name, span)
         given, made = [], []
         for row in span:
             if reason[row] == REASON["one-side"]:
                 role[row] = UNMATCHED
             elif verdict[row] == UNKNOWN:
                 role[row] = UNKNOWN_ROLE
-            elif self.side[row] in (OUTPUT, GRAD):
+            elif self.side[row] in (OUTPUT, GRAD, DEBUG):
                 made.append(row)
             else:
                 given.append(row)
-        bad_inputs = [row for row in given if self._explain_input(call, name, row)]
+        is_blamed = call in self.blamed_modules  # its inputs have been found to agree
+        bad_inputs = [row for row in given if not is_blamed and self._explain_input(call, name, row)]
         self._judge_outputs(call, name, span, given, bad_inputs, made)
-        if any(role[row] in (ORIGIN, INHERITED) for row in span):
-            self._taint(call, name)
+        if any(self._is_tainted(row) for row in span):
+            self._taint(call)
 
-    def _uninitialised(self, span: range) -> None:
-        for row in span:
-            if self.side[row] == OUTPUT and self.rows.verdict[row] != PASS:
-                self.rows.verdict[row] = UNKNOWN
-                self.rows.reason[row] = REASON["uninitialised"]
+    def _is_tainted(self, row: int) -> bool:
+        role = self.roles.row[row]
+        return bool(role in (ORIGIN, INHERITED) or role == UNKNOWN_ROLE and self.rows.verdict[row] == ERROR)
 
     def _judge_outputs(
         self, call: int, name: CallName, span: range, given: list[int], bad: list[int], made: list[int]
@@ -182,59 +208,90 @@ class _Walk:
                     role[row] = INHERITED
             if failing:
                 self._own_scalars(call, scalar, failing[0])
-            return
-        inner = self._inner_cause(call, name, made)
-        if not failing:
-            if inner >= 0:
-                for row in made:
-                    if verdict[row] == WARNING:
-                        role[row] = INHERITED
-            return
-        if inner >= 0:
-            self.roles.call[call] = INHERITED
-            self.roles.explained_by[call] = inner
-            for row in failing:
-                role[row] = INHERITED
-        elif scalar:
-            verdict[scalar] = ERROR
+        elif call in self.blamed_modules:
+            role[[row for row in made if verdict[row] in (ERROR, WARNING)]] = ORIGIN
+        elif (inner := self._inner_cause(call, name, made)) >= 0:
+            for row in made:
+                if verdict[row] in (ERROR, WARNING):
+                    role[row] = INHERITED
+            if failing:
+                self._explain(call, inner)
+        elif failing:
+            self._begin(call, span, given, scalar, failing)
+
+    def _begin(
+        self, call: int, span: range, given: list[int], scalar: list[int], failing: list[int]
+    ) -> None:
+        """The inputs agree, the output does not, and nothing inside the call was bad before."""
+        role = self.roles.row
+        if scalar:
+            self.rows.verdict[scalar] = ERROR
             self.rows.reason[scalar] = REASON["scalar"]
             role[scalar] = ORIGIN
             role[failing] = INHERITED
-            self.roles.call[call] = ORIGIN
-            self.roles.origins.append(Origin(call, "scalar", scalar[0], failing[0]))
-        elif any(role[r] == UNKNOWN_ROLE and self.side[r] not in (OUTPUT, GRAD) for r in span):
+            self._add(call, "scalar", scalar[0], failing[0])
+        elif (alone := self.upstream.last_suspect(module_key(self.upstream.name(call)))) >= 0:
+            self._blame_unmatched(alone, failing[0])
+            self._explain(call, alone)
+            role[failing] = INHERITED
+        elif self._has_unknown_input(span) or self.side[failing[0]] == DEBUG:
             # its inputs could not be compared: whether it began here cannot be told
             self.roles.call[call] = UNKNOWN_ROLE
             role[failing] = UNKNOWN_ROLE
-        elif (alone := self._unmatched_inside(call)) >= 0:
-            self._blame_unmatched(alone, failing[0])
-            self.roles.call[call] = INHERITED
-            self.roles.explained_by[call] = alone
-            role[failing] = INHERITED
+        elif (producer := self._handed_on_wrong(call, failing[0])) >= 0:
+            role[failing] = ORIGIN
+            self._add(call, "overwritten", failing[0], failing[0], producer)
         else:
-            self.roles.call[call] = ORIGIN
             role[failing] = ORIGIN
             cause = "drift" if self._is_drift(given, failing) else "operator"
-            self.roles.origins.append(Origin(call, cause, failing[0], failing[0]))
+            self._add(call, cause, failing[0], failing[0])
+
+    def _handed_on_wrong(self, call: int, row: int) -> int:
+        """The call inside a module whose agreeing output the golden module hands on, and the target not; or -1."""
+        if self.upstream.name(call).kind != "module":
+            return -1
+        target, golden = self.upstream.sources(row)
+        is_inside = golden.call >= 0 and module_key(self.upstream.name(call)) in self.upstream.around(golden.call)
+        return golden.call if is_inside and self._is_overwritten(target, golden) else -1
+
+    def _add(self, call: int, cause: str, row: int, first_row: int, producer: int = -1) -> None:
+        self.roles.call[call] = ORIGIN
+        self.roles.origins.append(Origin(call, cause, row, first_row, producer))
+
+    def _explain(self, call: int, source: int) -> None:
+        self.roles.call[call] = INHERITED
+        self.roles.explained_by[call] = source
+
+    def _has_unknown_input(self, span: range) -> bool:
+        return any(
+            self.roles.row[row] == UNKNOWN_ROLE
+            and self.side[row] not in (OUTPUT, GRAD)
+            and not self._is_unread(row)
+            for row in span
+        )
 
     def _own_scalars(self, call: int, scalar: list[int], first_output: int) -> None:
         """A call that was given bad inputs may still have an argument of its own that differs.
 
-        A float may have been computed from what is already wrong; a count, a flag or a word was not.
+        A float may have been computed from what is already wrong, a count from wrong integers; a word was
+        not.
         """
         for row in scalar:
             self.rows.verdict[row] = ERROR
             self.rows.reason[row] = REASON["scalar"]
             values = self.rows.target.leaves
             value = values.values[int(values.value[self.pairing.target_leaf[row]])]
-            if isinstance(value, float):
+            is_count = isinstance(value, (int, list)) and not isinstance(value, bool)
+            if isinstance(value, float) or is_count and self.is_index_tainted:
                 self.roles.row[row] = INHERITED
             else:
                 self.roles.row[row] = ORIGIN
-                self.roles.origins.append(Origin(call, "scalar", row, first_output))
+                self._add(call, "scalar", row, first_output)
 
     def _is_drift(self, given: list[int], failing: list[int]) -> bool:
         """The inputs were already off by nearly as much as the output is."""
+        if not all(int(self.rows.reason[r]) in _BY_DEGREE for r in failing):
+            return False
         before = [self._error(r) for r in given if self.rows.verdict[r] == WARNING]
         after = [self._error(r) for r in failing]
         return bool(before) and max(after) <= GROWTH * max(before)
@@ -246,113 +303,159 @@ class _Walk:
                 return float(value)
         return 0.0
 
+    # -- memory that nobody wrote ---------------------------------------------------------------
+
+    def _set_uninitialised(self, name: CallName, span: range) -> None:
+        """Rows that hold what was in memory before anything was written: unknown, never an error."""
+        verdict, reason = self.rows.verdict, self.rows.reason
+        is_source = name.api.rstrip("_") in UNINITIALISED
+        is_base = False
+        for row in span:
+            if verdict[row] == PASS or reason[row] == REASON["one-side"]:
+                continue
+            if self.side[row] == OUTPUT:
+                hit = is_source or is_base
+            else:
+                hit = self._is_unread(row) or self._comes_from_nowhere(row)
+                is_base |= hit and name.api in PARTIAL_WRITERS and self._io(row) == "input 0"
+            if hit:
+                verdict[row], reason[row] = UNKNOWN, REASON["uninitialised"]
+
+    def _is_unread(self, row: int) -> bool:
+        """An argument whose content does not matter, since the call writes all of it."""
+        io, api = self._io(row), self.upstream.name(int(self.pairing.row_call[row])).api
+        return io == "kwargs out" or io == "input 0" and api in OVERWRITERS
+
+    def _comes_from_nowhere(self, row: int) -> bool:
+        return any(
+            source.row >= 0 and self.rows.reason[source.row] == REASON["uninitialised"]
+            for source in self.upstream.sources(row)
+        )
+
+    def _io(self, row: int) -> str:
+        t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
+        leaves, leaf = (self.rows.target.leaves, t) if t >= 0 else (self.rows.golden.leaves, g)
+        return leaves.io_names[int(leaves.io[leaf])]
+
     # -- where a bad input comes from -----------------------------------------------------------
 
     def _explain_input(self, call: int, name: CallName, row: int) -> bool:
         """Give an input row its role; True if it is bad (or carries an earlier origin's warning)."""
         verdict = int(self.rows.verdict[row])
-        if self.rows.basis[row] == BY_VALUE or verdict == PASS:
+        if self.rows.basis[row] == BY_VALUE:
             return False
-        by_target, by_golden = self._producer_rows(row)
-        source = self._tainted_call(by_target, by_golden)
-        if verdict == WARNING:
-            if source < 0 and by_target < 0 and by_golden < 0:
-                # off by a little, behind an origin, and nobody knows who made it: not a proof of agreement
-                source = self.first_tainted
-            return source >= 0 and self._inherit(call, row, source)
+        if verdict == PASS:
+            self.upstream.clear(row)
+            return False
+        target, golden = self.upstream.sources(row)
+        source = self._tainted_call(target, golden)
         if source >= 0:
             return self._inherit(call, row, source)
-        alone = self._unmatched_cause(call, row, by_target, by_golden)
-        if alone >= 0:
-            self._blame_unmatched(alone, row)
-            return self._inherit(call, row, alone)
-        if self._is_parameter(name, row):
-            if self.is_later_step or self.first_tainted >= 0 and "optimizer" in self._ancestors(call):
+        is_unlinked = target.leaf < 0 and golden.leaf < 0
+        is_parameter = self.side[row] == PARAMETERS or is_unlinked and self._is_weight(name, row)
+        is_loaded = is_parameter and not self.is_trained  # as it was read: bit by bit the same
+        if verdict == WARNING and not (is_loaded and self.rows.reason[row] == REASON["content"]):
+            if is_unlinked and not is_parameter and self.first_tainted >= 0:
+                # off by a little, behind an origin, and nobody knows who made it: not a proof of agreement
                 return self._inherit(call, row, self.first_tainted)
-            return self._originate(call, row, "parameter")
-        if by_golden >= 0 and by_target < 0 and self._is_from_agreeing_output(by_golden):
-            return self._originate(call, row, "overwritten", self._call_of_golden_leaf(by_golden))
-        is_index = bool(self.rows.reason[row] == REASON["not-equal"])
-        if self.first_tainted >= 0 and not is_index:
+            self.upstream.clear(row)
+            return False
+        earlier = self._read_before(row, golden)
+        if earlier >= 0:
+            return self._inherit(call, row, earlier)
+        if is_parameter:
+            return self._parameter(call, row)
+        return self._bad_input(call, row, target, golden)
+
+    def _bad_input(self, call: int, row: int, target: Source, golden: Source) -> bool:
+        """An input that differs, whose producers - where they are known - do not."""
+        alone = self._unmatched_cause(row, target, golden)
+        if alone >= 0:
+            if self.upstream.alone[alone]:
+                self._blame_unmatched(alone, row)
+            return self._inherit(call, row, alone)
+        if self._is_overwritten(target, golden):
+            self.overwritten[golden.leaf] = call
+            return self._originate(call, row, "overwritten", golden.call)
+        if self.first_tainted >= 0:
             return self._inherit(call, row, self.first_tainted)
-        if name.direction == "backward" and self._forward_cause(name) >= 0:
-            return self._inherit(call, row, self._forward_cause(name))
+        module = self._module_that_began_it(call, row)
+        if module >= 0:
+            return self._inherit(call, row, module)
         return self._originate(call, row, "input-data")
+
+    def _originate(self, call: int, row: int, cause: str, producer: int = -1) -> bool:
+        """A leaf is itself where it begins."""
+        self.bad_contents[self._content(row)] = call
+        self.roles.row[row] = ORIGIN
+        self._add(call, cause, row, row, producer)
+        return True
+
+    def _content(self, row: int) -> tuple[int, int]:
+        t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
+        return int(self.content[0][t]), int(self.content[1][g])
+
+    def _read_before(self, row: int, golden: Source) -> int:
+        """The call that read the same bad content first: around an API, beside it, with a shared weight."""
+        content = self._content(row)
+        if min(content) >= 0 and content in self.bad_contents:
+            return self.bad_contents[content]
+        return self.overwritten.get(golden.leaf, -1) if golden.leaf >= 0 else -1
+
+    def _tainted_call(self, target: Source, golden: Source) -> int:
+        for source in (target, golden):
+            if source.row >= 0 and self._is_tainted(source.row):
+                return source.call
+        return -1
+
+    def _parameter(self, call: int, row: int) -> bool:
+        if self.is_later_step or self.first_tainted >= 0 and "optimizer" in self.upstream.around(call):
+            return self._inherit(call, row, self.first_tainted)
+        self.rows.verdict[row] = ERROR
+        return self._originate(call, row, "parameter")
+
+    def _is_weight(self, name: CallName, row: int) -> bool:
+        positions = WEIGHT_POSITIONS.get(name.api)
+        if positions is None or name.direction != "forward" or self.side[row] not in (INPUT, KWARGS):
+            return False
+        kind, _, place = self._io(row).partition(" ")
+        if kind == "kwargs":
+            return place in WEIGHT_KEYWORDS
+        return place.isdigit() and int(place) in positions
+
+    def _is_overwritten(self, target: Source, golden: Source) -> bool:
+        """The golden side reads an output that agrees, the target reads something else there."""
+        if golden.leaf < 0 or golden.row == target.row:
+            return False
+        if self.upstream.alone[golden.call]:
+            return self.upstream.is_cleared(golden.call)
+        return int(self.rows.verdict[golden.row]) in (PASS, WARNING)
+
+    # -- calls of one side alone ----------------------------------------------------------------
+
+    def _unmatched_cause(self, row: int, target: Source, golden: Source) -> int:
+        """What a call of one side alone made of this input: that call, or what it was itself given; or -1."""
+        guilty = self.upstream.guilty_on_the_way(target, golden)
+        if guilty >= 0:
+            fed_by = self.upstream.fed_by(guilty, self._is_tainted)
+            if fed_by is None and self.first_tainted >= 0:
+                return self.first_tainted
+            return self.upstream.forward_of(guilty) if fed_by is None or fed_by < 0 else fed_by
+        if self.first_tainted >= 0 or self.rows.reason[row] == REASON["not-equal"]:
+            return -1
+        if golden.leaf >= 0 and target.leaf >= 0:
+            return -1
+        suspect = self.upstream.last_suspect()
+        return suspect if suspect > max(golden.call, target.call) else -1
 
     def _blame_unmatched(self, alone: int, first_row: int) -> None:
         """A call of one side alone is where it begins; `first_row` is the first matched row that differs."""
         if self.roles.call[alone] == ORIGIN:
             return
-        self.roles.call[alone] = ORIGIN
         span = slice(int(self.first[alone]), int(self.first[alone + 1]))
         self.roles.row[span][self.side[span] == OUTPUT] = ORIGIN
-        self.roles.origins.append(Origin(alone, "unmatched", -1, first_row))
-        self._taint(alone, parse_name(self._name(alone)))
-
-    def _unmatched_inside(self, call: int) -> int:
-        """The last call of one side alone that lies inside this module and changes values, or -1."""
-        full = self._name(call)
-        for other in reversed(self.unmatched):
-            if full in self._ancestors(other):
-                found = parse_name(self._name(other))
-                if found.api not in HARMLESS:
-                    return other
-        return -1
-
-    def _producer_rows(self, row: int) -> tuple[int, int]:
-        t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
-        return int(self.links.target[t]), int(self.links.golden[g])
-
-    def _tainted_call(self, by_target: int, by_golden: int) -> int:
-        for leaf, row_of, call_of, calls in (
-            (by_target, self.links.row_of_target, self.call_of_target, self.rows.target.leaves.call),
-            (by_golden, self.links.row_of_golden, self.call_of_golden, self.rows.golden.leaves.call),
-        ):
-            if leaf < 0:
-                continue
-            row = int(row_of[leaf])
-            if row >= 0 and self.roles.row[row] in (ORIGIN, INHERITED):
-                return int(call_of[calls[leaf]])
-        return -1
-
-    def _unmatched_cause(self, call: int, row: int, by_target: int, by_golden: int) -> int:
-        """The call of one side alone that stands between agreeing values and this input, or -1."""
-        alone = set(self.unmatched)
-        if by_target >= 0:
-            producer = int(self.call_of_target[self.rows.target.leaves.call[by_target]])
-            if producer in alone:
-                return producer
-        if by_golden >= 0:
-            producer = self._call_of_golden_leaf(by_golden)
-            if producer in alone:
-                return producer
-        if self.first_tainted >= 0 or self.rows.reason[row] == REASON["not-equal"]:
-            return -1
-        since = self._call_of_golden_leaf(by_golden) if by_golden >= 0 else -1
-        for other in reversed(self.unmatched):
-            if other < since:
-                break
-            found = parse_name(self._name(other))
-            if found.api not in HARMLESS and found.direction != "grad":
-                return other
-        return -1
-
-    def _call_of_golden_leaf(self, leaf: int) -> int:
-        return int(self.call_of_golden[self.rows.golden.leaves.call[leaf]])
-
-    def _is_from_agreeing_output(self, by_golden: int) -> bool:
-        row = int(self.links.row_of_golden[by_golden])
-        return row >= 0 and self.rows.verdict[row] == PASS
-
-    def _is_parameter(self, name: CallName, row: int) -> bool:
-        if self.side[row] == PARAMETERS:
-            return True
-        if self.side[row] != INPUT or name.direction != "forward":
-            return False
-        leaves = self.rows.target.leaves
-        io = leaves.io_names[int(leaves.io[self.pairing.target_leaf[row]])]
-        position = io.removeprefix("input ")
-        return position.isdigit() and int(position) in WEIGHT_POSITIONS.get(name.api, ())
+        self._add(alone, "unmatched", -1, first_row)
+        self._taint(alone)
 
     def _inherit(self, call: int, row: int, source: int) -> bool:
         self.roles.row[row] = INHERITED
@@ -360,68 +463,70 @@ class _Walk:
             self.roles.explained_by.setdefault(call, source)
         return True
 
-    def _originate(self, call: int, row: int, cause: str, producer: int = -1) -> bool:
-        self.roles.row[row] = ORIGIN
-        self.roles.origins.append(Origin(call, cause, row, row, producer))
-        return True
+    # -- what lies inside, around or before a call ----------------------------------------------
 
-    # -- what lies inside or before a call ------------------------------------------------------
+    def _module_that_began_it(self, call: int, bad_input: int) -> int:
+        """The innermost module around a call that was given what agrees, made an origin; or -1.
+
+        Between the captured calls in it something ran that was not captured, or data came from elsewhere.
+        """
+        for key in self.upstream.around(call):
+            module = self.modules.get(key, -1)
+            span = self._span(module) if module >= 0 else ()
+            verdicts = [int(self.rows.verdict[row]) for row in span if self._is_given_tensor(row)]
+            if not verdicts or ERROR in verdicts:
+                continue
+            if UNKNOWN in verdicts:
+                return -1
+            made = [row for row in span if self.side[row] == OUTPUT and self.rows.verdict[row] == ERROR]
+            self.blamed_modules.add(module)
+            self._add(module, "operator", made[0] if made else bad_input, bad_input)
+            return module
+        return -1
+
+    def _is_given_tensor(self, row: int) -> bool:
+        t = int(self.pairing.target_leaf[row])
+        is_tensor = t >= 0 and self.rows.target.leaves.kind[t] == TENSOR
+        return bool(is_tensor and self.side[row] in (INPUT, KWARGS))
 
     def _inner_cause(self, call: int, name: CallName, made: list[int]) -> int:
         """A tainted call that explains this output: inside the module, or the forward of a backward."""
-        full = self._name(call)
-        if full in self.tainted_inside:
-            return self.tainted_inside[full]
+        key = module_key(name)
+        if key in self.tainted_inside:
+            return self.tainted_inside[key]
         if name.direction in ("backward", "grad"):
-            found = self._forward_cause(name)
+            found = self.tainted_forward.get(base_of(name), -1)
             if found >= 0:
                 return found
             if name.direction == "grad" and self.first_tainted >= 0:
                 return self.first_tainted
-        if name.kind == "module":
-            for row in made:
-                source = self._same_output_before(row)
-                if source >= 0:
-                    return source
-        return -1
+        if name.kind != "module" or self.first_tainted < 0:
+            return -1
+        for row in made:
+            source = self._tainted_call(*self.upstream.sources(row))
+            if source >= 0:
+                return source
+        return -1 if self.upstream.is_in_construct(call) else self._tainted_since_given(call)
 
-    def _same_output_before(self, row: int) -> int:
-        """A tainted inner call with the very output of this module (used where construct.json is empty)."""
-        leaf = int(self.pairing.target_leaf[row])
-        leaves = self.rows.target.leaves
-        call = int(leaves.call[leaf])
-        for other in range(max(0, call - 3), call):
-            for candidate in self.rows.target.leaf_range(other):
-                if leaves.side[candidate] != OUTPUT or leaves.shape[candidate] != leaves.shape[leaf]:
-                    continue
-                same = np.array_equal(leaves.statistics[candidate], leaves.statistics[leaf], equal_nan=True)
-                at = int(self.links.row_of_target[candidate])
-                if same and leaves.present[leaf] and at >= 0 and self.roles.row[at] in (ORIGIN, INHERITED):
-                    return int(self.call_of_target[other])
-        return -1
+    def _tainted_since_given(self, call: int) -> int:
+        """The last tainted call behind the makers of a module's inputs (where no hierarchy was recorded)."""
+        since = -1
+        for row in self._span(call):
+            if self._is_given_tensor(row):
+                since = max(since, *(source.call for source in self.upstream.sources(row)))
+        return self.last_tainted if self.last_tainted > since else -1
 
-    def _forward_cause(self, name: CallName) -> int:
-        return self.tainted_forward.get(_base(name), -1)
-
-    def _ancestors(self, call: int) -> list[str]:
-        found: list[str] = []
-        name: str | None = self.parents.get(self._name(call))
-        while name is not None and name not in found:
-            found.append(name)
-            name = self.parents.get(name)
-        return found
-
-    def _taint(self, call: int, name: CallName) -> None:
-        if self.first_tainted < 0:
-            self.first_tainted = call
-        for parent in self._ancestors(call):
-            self.tainted_inside.setdefault(parent, call)
+    def _taint(self, call: int) -> None:
+        self.first_tainted = call if self.first_tainted < 0 else self.first_tainted
+        self.last_tainted = max(call, self.last_tainted)
+        for key in self.upstream.around(call):
+            self.tainted_inside.setdefault(key, call)
+        name = self.upstream.name(call)
         if name.direction == "forward":
-            self.tainted_forward.setdefault(_base(name), call)
-
-
-def _base(name: CallName) -> str:
-    """What a forward, its backward and its parameters_grad have in common."""
-    if name.path:
-        return f"{name.prefix}.{name.path}.{name.cls}"
-    return f"{name.prefix}.{name.api}.{name.number}"
+            self.tainted_forward.setdefault(base_of(name), call)
+        leaves = self.rows.target.leaves
+        for row in self._span(call):
+            t = int(self.pairing.target_leaf[row])
+            if self.side[row] == OUTPUT and t >= 0 and leaves.kind[t] == TENSOR:
+                exact = self.rows.reason[row] in (REASON["not-equal"], REASON["content-unknown"])
+                self.is_index_tainted |= bool(exact)

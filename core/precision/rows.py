@@ -96,6 +96,12 @@ class Rows:
     def golden_row(self, row: int) -> int:
         return int(self.pairing.golden_leaf[row])
 
+    def target_sides(self) -> npt.NDArray[np.int8]:
+        """Side code of each row's leaf on the target side, -1 where it has none."""
+        leaf, sides = self.pairing.target_leaf, np.append(self.target.leaves.side, np.int8(-1))
+        found: npt.NDArray[np.int8] = sides[np.where(leaf < 0, len(sides) - 1, leaf)]
+        return found
+
     def dtype_pair(self, row: int) -> tuple[Dtype | None, Dtype | None]:
         """Declared dtypes of both sides (None: no such leaf, or a dtype that is not known)."""
         return (
@@ -128,7 +134,8 @@ def new_rows(pairing: Pairing, target: Dump, golden: Dump) -> Rows:
 class TensorRows:
     """The rows where both sides are tensors, with what both records declare. One entry a row of `index`.
 
-    n_elements: NaN where the record has no shape (dumps rebuilt from file names). is_exact: integer or bool
+    shape_equal: not known to differ. n_elements: NaN where neither record has a shape (dumps rebuilt from
+    file names). shape_known: both have one, or neither has. is_exact: integer or bool
     on both sides. unit_roundoff, smallest: of the coarser dtype, 0 for integers and where none is declared.
     """
 
@@ -136,6 +143,7 @@ class TensorRows:
     target: npt.NDArray[np.int64]
     golden: npt.NDArray[np.int64]
     shape_equal: npt.NDArray[np.bool_]
+    shape_known: npt.NDArray[np.bool_]
     dtype_equal: npt.NDArray[np.bool_]
     n_elements: npt.NDArray[np.float64]
     is_exact: npt.NDArray[np.bool_]
@@ -155,16 +163,17 @@ def tensor_rows(rows: Rows) -> TensorRows:
     dtypes = _shared_codes(lt.dtypes, lg.dtypes)
     shape_t, shape_g = _pick(shapes[0], lt.shape[t]), _pick(shapes[1], lg.shape[g])
     dtype_t, dtype_g = _pick(dtypes[0], lt.dtype[t]), _pick(dtypes[1], lg.dtype[g])
-    numel = np.array([float(np.prod(s, dtype=np.float64)) for s in lt.shapes] + [np.nan])
+    numel_t, numel_g = _sizes(lt), _sizes(lg)
     exact_t, round_t, small_t = _traits(lt)
     exact_g, round_g, small_g = _traits(lg)
     return TensorRows(
         index=both.astype(np.int64),
         target=t,
         golden=g,
-        shape_equal=shape_t == shape_g,
+        shape_equal=(shape_t == shape_g) | ((shape_t < 0) != (shape_g < 0)),
+        shape_known=(shape_t < 0) == (shape_g < 0),
         dtype_equal=dtype_t == dtype_g,
-        n_elements=_pick(numel, lt.shape[t]),
+        n_elements=np.fmax(_pick(numel_t, lt.shape[t]), _pick(numel_g, lg.shape[g])),
         is_exact=_pick(exact_t, lt.dtype[t]).astype(np.bool_) & _pick(exact_g, lg.dtype[g]).astype(np.bool_),
         unit_roundoff=np.maximum(_pick(round_t, lt.dtype[t]), _pick(round_g, lg.dtype[g])),
         smallest=np.maximum(_pick(small_t, lt.dtype[t]), _pick(small_g, lg.dtype[g])),
@@ -187,6 +196,7 @@ def statistics_rows(rows: Rows, tensors: TensorRows, pick: npt.NDArray[np.bool_]
         has_golden=(lg.present[g][:, None] >> bits & 1).astype(np.bool_),
         n_elements=tensors.n_elements[pick],
         unit_roundoff=tensors.unit_roundoff[pick],
+        smallest=tensors.smallest[pick],
         is_exact=tensors.is_exact[pick],
         checksum=np.where(comparable, sum_t == sum_g, -1).astype(np.int8),
     )
@@ -212,6 +222,10 @@ def _shared_codes(one: Any, other: Any) -> tuple[npt.NDArray[np.int64], npt.NDAr
     first = [known.setdefault(entry, len(known)) for entry in one]
     second = [known.setdefault(entry, len(known)) for entry in other]
     return np.array([*first, -1], np.int64), np.array([*second, -1], np.int64)
+
+
+def _sizes(leaves: LeafColumns) -> npt.NDArray[np.float64]:
+    return np.array([float(np.prod(s, dtype=np.float64)) for s in leaves.shapes] + [np.nan])
 
 
 def _traits(leaves: LeafColumns) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:

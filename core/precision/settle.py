@@ -18,7 +18,11 @@ from .work import Examined, Measured
 _DEVICE = re.compile(r"(cpu|npu|cuda|gpu|meta|ascend)(:\w+)?", re.IGNORECASE)
 
 
-def settle_values(rows: Rows) -> None:
+SPELLING = 2.0**-22
+"""Relative difference of two numbers that are one float32, written out as a double on one side."""
+
+
+def settle_values(rows: Rows, criteria: Criteria) -> None:
     """Scalars by equality; leaves and calls of one side alone; leaves of unlike kind."""
     pairing = rows.pairing
     t, g = pairing.target_leaf, pairing.golden_leaf
@@ -36,12 +40,16 @@ def settle_values(rows: Rows) -> None:
         one = lt.values[int(lt.value[t[row]])] if lt.value[t[row]] >= 0 else None
         other = lg.values[int(lg.value[g[row]])] if lg.value[g[row]] >= 0 else None
         rows.basis[row] = BY_VALUE
-        is_output = int(lt.side[t[row]]) == OUTPUT
         if equal_values(one, other):
             rows.verdict[row], rows.reason[row] = PASS, REASON["equal"]
+        elif _distance(one, other) <= SPELLING:
+            rows.verdict[row], rows.reason[row] = PASS, REASON["rounding"]
+        elif int(lt.side[t[row]]) != OUTPUT:
+            rows.verdict[row], rows.reason[row] = WARNING, REASON["scalar-alone"]
+        elif _distance(one, other) <= min(criteria.norm_ratio_high - 1, 1 - criteria.norm_ratio_low):
+            rows.verdict[row], rows.reason[row] = WARNING, REASON["above-rounding"]
         else:
-            rows.verdict[row] = ERROR if is_output else WARNING
-            rows.reason[row] = REASON["scalar" if is_output else "scalar-alone"]
+            rows.verdict[row], rows.reason[row] = ERROR, REASON["scalar"]
 
 
 def equal_values(one: Any, other: Any) -> bool:
@@ -51,6 +59,20 @@ def equal_values(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other):
         return True
     return bool(one == other)
+
+
+def _distance(target: Any, golden: Any) -> float:
+    """Relative difference of two recorded floats (also of one and an integer); infinite for anything else."""
+    numbers = (target, golden)
+    if not any(isinstance(x, float) for x in numbers) or not all(type(x) in (int, float) for x in numbers):
+        return math.inf
+    try:
+        one, other = float(target), float(golden)
+    except OverflowError:
+        return math.inf
+    if not (math.isfinite(one) and math.isfinite(other)) or other == 0:
+        return math.inf
+    return abs(one - other) / abs(other)
 
 
 def store_measured(rows: Rows, result: Measured) -> None:
@@ -105,10 +127,12 @@ def settle_statistics(rows: Rows, tensors: TensorRows, criteria: Criteria) -> No
     shape = pending & ~tensors.shape_equal
     rows.verdict[tensors.index[shape]] = ERROR
     rows.reason[tensors.index[shape]] = REASON["shape"]
-    empty = pending & tensors.shape_equal & (tensors.n_elements == 0)
+    empty = pending & tensors.shape_equal & tensors.shape_known & (tensors.n_elements == 0)
     rows.verdict[tensors.index[empty]] = PASS
     rows.reason[tensors.index[empty]] = REASON["empty"]
-    pick = pending & tensors.shape_equal & ~(tensors.n_elements == 0)
+    untold = pending & ~tensors.shape_known
+    rows.reason[tensors.index[untold]] = REASON["not-recorded"]
+    pick = pending & tensors.shape_equal & tensors.shape_known & ~(tensors.n_elements == 0)
     index = tensors.index[pick]
     result = judge_statistics(statistics_rows(rows, tensors, pick), criteria)
     rows.basis[index] = BY_STATISTICS

@@ -117,7 +117,7 @@ def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 def _per_rank(
     name: str, ranks: Sequence[RankComparison], value: Callable[[RankComparison], int | None]
 ) -> Column:
-    values = [np.full(r.rows.n_rows, value(r) if value(r) is not None else 0, np.int32) for r in ranks]
+    values = [np.full(r.rows.n_rows, value(r) if value(r) is not None else 0, np.int64) for r in ranks]
     absent = [np.full(r.rows.n_rows, value(r) is None, np.bool_) for r in ranks]
     mask = _joined(absent).astype(np.bool_)
     return Column(name, "int", _joined(values), absent=mask if mask.any() else None)

@@ -8,6 +8,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "inputs agree{inputs}, output does not{output}: the difference begins here.",
         "输入一致{inputs}，输出不一致{output}：差异从这里开始。",
     ),
+    "operator-inside": (
+        "its inputs agree, but {first} inside it is given what does not{output}: the difference begins in this module, "
+        "in code between the captured calls.",
+        "其输入一致，但其内部的 {first} 得到的输入不一致{output}：差异从该模块内、已采集调用之间的代码开始。",
+    ),
     "scalar": (
         "argument {argument} is {target} on the target side and {golden} on the golden side; the output differs with it.",
         "参数 {argument}：目标侧为 {target}，标杆侧为 {golden}；输出随之不同。",
@@ -42,6 +47,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "first-difference": (
         "the output differs{output}, but {n} of its inputs could not be compared: it may have begun here or before.",
         "输出不同{output}，但有 {n} 个输入无法比较：差异可能始于此处或更早。",
+    ),
+    "first-difference-seen": (
+        "this differs{output}; what it was made of was not recorded: it may have begun before.",
+        "此处不同{output}；其来源未被记录：差异可能始于之前。",
     ),
     # next steps
     "next-operator": (
@@ -102,6 +111,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "above-rounding": (
         "{n} tensors differ by more than the rounding of their dtype, all within the error criteria; worst by relative L2.",
         "{n} 个张量的差异超过其 dtype 的舍入误差，均未达 error；此处为相对 L2 最大者。",
+    ),
+    "content-note": (
+        "{n} tensors have another checksum on each side while Max, Min, Mean and Norm agree: rounding or another order of elements.",
+        "{n} 个张量两侧校验和不同，而 Max、Min、Mean、Norm 一致：舍入误差或元素顺序不同。",
     ),
     "scalar-alone": (
         "argument {argument} is {target} on the target side and {golden} on the golden side; the output agrees all the same.",
@@ -168,6 +181,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-call-one-side": ("call on one side only", "调用仅一侧存在"),
     "reason-uninitialised": ("uninitialised buffer", "未初始化缓冲区"),
     "reason-no-golden": ("no golden capture", "没有标杆"),
+    "reason-norm-unknown": ("Max or Min far apart, Norm not recorded", "Max/Min 相差大，Norm 未记录"),
     "reason-pending": ("not compared yet", "尚未比较"),
     "role-ok": ("ok", "正常"),
     "role-origin": ("origin", "源头"),

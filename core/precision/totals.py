@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PairMetrics:
+class PairMetrics(NamedTuple):
     """Every figure of a tensor pair that one reading gives (definitions: docs/contract.md).
 
     Counts are of elements; a complex element counts as two, its real and its imaginary part. compared:

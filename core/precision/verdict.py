@@ -6,6 +6,7 @@ figure that was not computed: absent is unknown, and unknown is not a pass.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -26,7 +27,7 @@ REASONS = (
     "nonfinite",  # NaN or Inf at different positions
     "not-equal",  # integers or bools
     "checksum",  # bits differ, nothing else recorded
-    "content",  # bits differ although the four statistics agree
+    "content",  # bits differ although the four statistics agree: another order, or rounding
     "scalar",
     "scalar-alone",  # scalar differs, the output does not
     "empty",
@@ -41,6 +42,7 @@ REASONS = (
     "uninitialised",
     "no-golden",
     "pending",
+    "norm-unknown",  # Max or Min is beyond the criterion; Norm, which would tell, was not recorded
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 
@@ -68,6 +70,8 @@ class Criteria:
                 values[name.strip()] = float(number)
             except ValueError:
                 raise UsageError(f"criterion '{part}' is not a number") from None
+            if not math.isfinite(values[name.strip()]):
+                raise UsageError(f"criterion '{part}' would judge nothing: give a finite number")
         return cls(**values)
 
 

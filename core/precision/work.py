@@ -1,12 +1,13 @@
 """What a worker process does with one tensor pair: open both files, measure, or say why not.
 
-Jobs and results are small plain records, so that any `concurrent.futures.Executor` can carry them.
+Jobs and results are small plain records, so that any `concurrent.futures.Executor` can carry them. They are
+tuples: packing and unpacking ten thousand dataclasses would cost as much as comparing small tensors does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Shape
@@ -19,18 +20,21 @@ from .patterns import Pattern, pattern
 from .totals import PairMetrics
 
 
-@dataclass(frozen=True, slots=True)
-class TensorSide:
+class TensorSide(NamedTuple):
     """One side of a job: where the file should be and what the dump's record declares."""
 
-    path: Path
+    folder: Path
+    name: str
     root: Path
     dtype: str | None
     shape: Shape | None
 
+    @property
+    def path(self) -> Path:
+        return self.folder / self.name
 
-@dataclass(frozen=True, slots=True)
-class TensorJob:
+
+class TensorJob(NamedTuple):
     """One row's two tensors."""
 
     row: int
@@ -38,8 +42,7 @@ class TensorJob:
     golden: TensorSide
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """Result of the first read. Without metrics either the shapes differ or `problems` says what is wrong.
 
     coarser: the declared (or, undeclared, the stored) dtype with the larger rounding.
@@ -52,8 +55,7 @@ class Measured:
     coarser: Dtype | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(NamedTuple):
     """Result of the second read, made only for tensors that differ."""
 
     row: int

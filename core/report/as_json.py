@@ -1,4 +1,4 @@
-"""The JSON of contract.md: one object, no NaN tokens, figures never rounded."""
+"""The JSON of contract.md: one object, no NaN tokens, figures never rounded, no control characters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import numpy as np
 
 from npulse.core.findings import Finding, Problem, Related, Report
 from npulse.core.table import Table
+from npulse.core.text import UNSAFE_CODES
 
 SCHEMA = 1
+
+# Inside strings only, so the text stays the same JSON; nothing a terminal obeys, no lone surrogate is left.
+_ESCAPED = {code: json.dumps(chr(code))[1:-1] for code in UNSAFE_CODES if code >= 0x80} | {0x7F: "\\u007f"}
 
 
 def plain(value: Any) -> Any:
@@ -106,15 +110,15 @@ def rows_of(table: Table) -> Iterator[dict[str, Any]]:
 def render_json(report: Report, version: str) -> Iterator[str]:
     """The object in pieces; tables are written row by row so that a million rows need no memory."""
     body = to_dict(Report(**{**_fields(report), "tables": {}}), version)
-    text = json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
+    text = _dumps(body, indent=1)
     if not report.tables:
         yield text + "\n"
         return
     yield text.removesuffix("\n}") + ',\n "tables": {'
     for number, (name, table) in enumerate(report.tables.items()):
-        yield ("," if number else "") + f"\n  {json.dumps(name)}: ["
+        yield ("," if number else "") + f"\n  {_dumps(name)}: ["
         for row, values in enumerate(rows_of(table)):
-            yield ("," if row else "") + "\n   " + json.dumps(values, ensure_ascii=False, allow_nan=False)
+            yield ("," if row else "") + "\n   " + _dumps(values)
         yield "\n  ]"
     yield "\n }\n}\n"
 
@@ -143,7 +147,12 @@ def render_jsonl(report: Report, version: str) -> Iterator[str]:
 
 
 def _line(body: dict[str, Any]) -> str:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False) + "\n"
+    return _dumps(body) + "\n"
+
+
+def _dumps(value: Any, indent: int | None = None) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return text if text.isascii() and "\x7f" not in text else text.translate(_ESCAPED)
 
 
 def _fields(report: Report) -> dict[str, Any]:

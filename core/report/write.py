@@ -48,9 +48,9 @@ def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()
     runs: folders that were looked at. Raises InputError where the file would lie in one of them or cannot
     be written.
     """
-    target = path.expanduser().resolve()
+    target = Path(os.path.realpath(os.path.expanduser(path)))
     for run in runs:
-        if target.is_relative_to(run.resolve()):
+        if target.is_relative_to(os.path.realpath(run)):
             raise InputError(
                 "a report is not written into the run it describes",
                 path=path,

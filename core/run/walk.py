@@ -116,6 +116,8 @@ def _read_folder(walk: Walk, todo: Todo) -> None:
                 elif entry.is_symlink():
                     walk.links.append((entry.name, todo))
                 elif not entry.is_file(follow_symlinks=False):
+                    if entry.name in folders.INDEXES:
+                        add_problem(walk, "unreadable", (*todo.parts, entry.name), "not a regular file")
                     continue  # pipes, sockets and devices are never opened
                 elif todo.owner is None:
                     files.append(entry.name)
@@ -200,10 +202,18 @@ def _owner_of(walk: Walk, todo: Todo, name: str) -> Folder | None:
 
 def _take_dump(walk: Walk, todo: Todo, files: list[str], subfolders: list[str]) -> None:
     """Recognise an msprobe rank-step by its index or its tensor folder; its own files leave `files`."""
+    n_unknown = walk.n_unknown
     for name in folders.INDEXES:
         if name in files:
             files.remove(name)
             _take_index(walk, todo, name, follow=False)
+    if todo.parts not in walk.dumps and _is_rank_step(walk, todo, files, subfolders):
+        if walk.n_unknown > n_unknown:
+            message = "this is not the dump.json of msprobe (damaged, or written by another program)"
+            add_problem(walk, "unreadable", (*todo.parts, folders.INDEXES[0]), message, "copy the file again")
+        elif any(name in files for name in _DUMP_FILES[:2]) and folders.TENSOR_FOLDER not in subfolders:
+            message = "stack.json or construct.json of a dump lies here without its dump.json"
+            add_problem(walk, "missing", todo.parts, message, "copy the whole folder again")
     if todo.parts not in walk.dumps and folders.TENSOR_FOLDER in subfolders:
         walk.dumps[todo.parts] = FoundDump(Folder("msprobe.dump", todo.parts))
     if todo.parts in walk.dumps:
@@ -213,6 +223,13 @@ def _take_dump(walk: Walk, todo: Todo, files: list[str], subfolders: list[str]) 
                 files.remove(name)
                 _add_size(folder, os.path.join(todo.path, name))
         folder.n_own = folder.n_files
+
+
+def _is_rank_step(walk: Walk, todo: Todo, files: list[str], subfolders: list[str]) -> bool:
+    """Whether a folder is one of msprobe even without a readable index: by its name or what lies in it."""
+    here = (*walk.context, *todo.parts)
+    named = bool(here) and is_rank_folder(here[-1])
+    return named or folders.TENSOR_FOLDER in subfolders or any(name in files for name in _DUMP_FILES[:2])
 
 
 def _take_index(walk: Walk, todo: Todo, name: str, *, follow: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -67,10 +68,19 @@ def version() -> str:
     return str(npulse.__version__)
 
 
-def emit(text_pieces: object) -> None:
-    """Write pieces of a report to stdout in its own encoding; what it cannot carry is escaped, never lost."""
+def emit(text_pieces: Iterable[str], *, is_json: bool = False) -> None:
+    """Write pieces of a report to stdout in its own encoding; what it cannot carry is escaped, never lost.
+
+    JSON is UTF-8 whatever the locale says: it is for programs.
+    """
+    raw = getattr(sys.stdout, "buffer", None)
+    if is_json and raw is not None:
+        sys.stdout.flush()
+        for piece in text_pieces:
+            raw.write(piece.encode("utf-8"))
+        raw.flush()
+        return
     encoding = sys.stdout.encoding or "utf-8"
-    utf8 = encoding.lower().replace("-", "") == "utf8"
-    for piece in text_pieces:  # type: ignore[attr-defined]
-        sys.stdout.write(piece if utf8 else piece.encode(encoding, "backslashreplace").decode(encoding))
+    for piece in text_pieces:
+        sys.stdout.write(piece.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from npulse.core.errors import UsageError
 from npulse.core.findings import Problem, Report
 from npulse.core.text import Lang
 
@@ -39,17 +41,26 @@ def run_precision(arguments: PrecisionArguments) -> int:
     limit_blas_threads()
     from npulse.core.report import render, write_report
 
+    _refuse_the_same(arguments)
     try:
         report = _report(arguments)
     finally:
         end_progress()
     pieces = render(report, arguments.format_name, version=version(), lang=arguments.lang)
     if arguments.output is None:
-        emit(pieces)
+        emit(pieces, is_json=arguments.format_name in ("json", "jsonl"))
     else:
         runs = [p for p in (arguments.target, arguments.golden) if p is not None]
         write_report(pieces, arguments.output, runs=runs)
     return report.exit_code(strict=arguments.strict)
+
+
+def _refuse_the_same(arguments: PrecisionArguments) -> None:
+    """A capture agrees with itself: naming it twice is a slip of the keyboard, not a comparison that passed."""
+    target, golden = arguments.target, arguments.golden
+    if golden is not None and os.path.realpath(target) == os.path.realpath(golden):
+        hint = "give the golden capture as the second path"
+        raise UsageError("target and golden are the same", hint=hint, path=target)
 
 
 def _report(arguments: PrecisionArguments) -> Report:

@@ -31,7 +31,7 @@ def print_rules(rule_id: str | None, lang: Lang, format_name: str) -> int:
             | {name: getattr(r, name)[at] for name in _LABELS}
             for r in rules
         ]
-        emit([json.dumps(body, ensure_ascii=False, indent=1) + "\n"])
+        emit([json.dumps(body, ensure_ascii=False, indent=1) + "\n"], is_json=True)
         return 0
     if format_name != "text":
         raise UsageError(f"unknown format '{format_name}'", hint="text or json")
@@ -62,7 +62,7 @@ def check_keys(file: Path) -> int:
     if not file.is_file():
         raise InputError("no such key map", path=file)
     problems = check_keymap(file)
-    emit(f"{p}\n" for p in problems)
+    emit(f"{safe_text(str(p))}\n" for p in problems)
     if not problems:
-        emit([f"{file}: ok\n"])
+        emit([f"{safe_text(str(file))}: ok\n"])
     return 2 if problems else 0

@@ -37,6 +37,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
 }
 
+SWITCH_S = 0.001
+"""Workers parse in threads: at Python's own 5 ms between turns a key waits for several of them."""
+
 
 def open_workbench(
     path: Path | None, *, pane: str | None, lang: Lang, plain: bool, jobs: int, no_cache: bool
@@ -86,8 +89,12 @@ def print_triage(path: Path, lang: Lang) -> int:
         pairs = api.pairs_in(run)
         reports: list[tuple[str, Report]] = []
         for pair in pairs:
-            comparison = compare_captures(pair, progress=progress)
-            reports.append((pair.round, precision_report(comparison, lang=lang)))
+            try:
+                comparison = compare_captures(pair, progress=progress)
+                report = precision_report(comparison, lang=lang)
+            except InputError as error:  # a broken round does not take down the others
+                report = _unreadable(pair.relative(Path(error.path or run.path)), error)
+            reports.append((pair.round, report))
         dumps = [a for a in run.artifacts if a.kind == "msprobe.dump"]
         if api.is_single_capture(run):
             reports.append(("", check_alone(run, dumps, lang=lang, progress=progress)))
@@ -115,6 +122,13 @@ def print_triage(path: Path, lang: Lang) -> int:
     return code
 
 
+def _unreadable(where: str, error: InputError) -> Report:
+    from npulse.core.findings import Problem, Report
+
+    problem = Problem(where, "unreadable", error.message, error.line, error.byte, error.hint)
+    return Report("precision", where, "incomplete", problems=(problem,))
+
+
 def _say(key: str, lang: Lang, **values: object) -> str:
     from npulse.core.text import say
 
@@ -135,6 +149,7 @@ def _run_screen(
     from ..terminal import prepare_environment, probe
 
     limit_blas_threads()
+    sys.setswitchinterval(SWITCH_S)
     terminal = probe()
     prepare_environment(terminal)
     from ..actions import PANES

@@ -48,6 +48,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     # ---- the precision pane ----
     "precision.reading": ("Reading and comparing the two captures ...", "正在读取并比较两份采集……"),
+    "precision.cancelled": (
+        "Comparing was cancelled. r reads and compares again.",
+        "比较已取消。按 r 重新读取并比较。",
+    ),
     "precision.closer": ("looking closer at tensors that differ", "正在细查有差异的张量"),
     "precision.n-compared": ("{n:,} compared", "已比较 {n:,}"),
     "precision.n-origin": ("{n:,} origin", "源头 {n:,}"),
@@ -169,8 +173,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "这里每轮一行：改了什么，各项数据如何变化。",
     ),
     "pending.no-run": (
-        "No run is open. Open one with : and 'another run'.",
-        "未打开运行目录。按 : 选择“打开其他运行目录”。",
+        "No run is open. R opens one; q leaves.",
+        "未打开运行目录。按 R 打开，按 q 退出。",
     ),
     "pending.opening": ("The folder is being scanned.", "正在扫描目录。"),
     "pending.failed": ("Nothing could be read. {message}", "无法读取。{message}"),
@@ -180,8 +184,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "pending.found": ("Recognised in this round: {n:,}", "本轮已识别：{n:,} 项"),
     "pending.not-read": ("recognised, not yet read", "已识别，尚不能读取"),
-    "pending.captured-by": ("  written by: {command}", "  产生方式：{command}"),
-    "pending.capture": ("Captured by: {command}", "采集命令：{command}"),
+    "pending.captured-by": ("Written by:", "产生方式："),
+    "pending.capture": ("What would be read here is written by:", "此处将读取以下命令的输出："),
     # ---- screens ----
     "help.title": ("Keys in force (map: {name})", "当前按键（键表：{name}）"),
     "problems.title": ("Problems: {n:,} could not be read", "问题：{n:,} 处无法读取"),

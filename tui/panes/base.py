@@ -86,9 +86,9 @@ class Pane(Widget):
     ]
     DEFAULT_CSS = "Pane { height: 1fr; }"
 
-    run: reactive[Run | None] = reactive(None, init=False)
-    round_index: reactive[int] = reactive(0, init=False)
-    view: reactive[ViewState] = reactive(ViewState(), init=False)
+    run: reactive[Run | None] = reactive(None, init=False, repaint=False, always_update=True)
+    round_index: reactive[int] = reactive(0, init=False, repaint=False)
+    view: reactive[ViewState] = reactive(ViewState(), init=False, repaint=False)
 
     def __init__(self, area: str) -> None:
         super().__init__(id=f"pane-{area}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -33,8 +34,10 @@ class Page(Screen[ResultT], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = []
     has_way_back = True
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # else each change repaints all of it
 
     def compose(self) -> ComposeResult:
+        self._fit_classes()
         yield TooSmall(id="too-small")
         yield from self.compose_body()
         yield FooterLine()
@@ -75,7 +78,16 @@ class Page(Screen[ResultT], inherit_bindings=False):
         self.refresh_footer()
 
     def on_screen_resume(self) -> None:
+        self._fit_classes()
         self.call_after_refresh(self.refresh_footer)
+
+    def _fit_classes(self) -> None:
+        """Set the size classes: the framework does so only when a resize meets the page on top."""
+        width, height = self.app.size
+        sets = ((width, self.app.HORIZONTAL_BREAKPOINTS or []), (height, self.app.VERTICAL_BREAKPOINTS or []))
+        chosen = {max(b for b in breakpoints if b[0] <= cells)[1] for cells, breakpoints in sets}
+        names = {name for _, breakpoints in sets for _, name in breakpoints}
+        self.update_classes({name: name in chosen for name in names}, animate=False)
 
     def watch_focused(self, focused: Widget | None) -> None:
         self.call_after_refresh(self.refresh_footer)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from .page import PickPage, matching
 from .rows import Row
@@ -27,7 +27,7 @@ class PickerPage(PickPage):
         recent = [self._row(run.path, run.opened_s, run.verdict) for run in self.shell.store.recent()]
         rows = matching(typed, recent, lambda row: str(row.value))
         if typed and (typed[0] in "/~." or not rows):
-            path = str(Path(typed).expanduser()) if typed[0] == "~" else typed
+            path = os.path.expanduser(typed)
             rows.insert(0, Row(self.tr("picker.open-typed", path=typed), value=path))
         return rows
 

@@ -21,10 +21,8 @@ Formatter = Callable[[Any], str]
 
 ABSENT = "-"
 
-# Joiners and other invisible marks change the width of their neighbours, and terminals disagree on how:
-# shown as what they are. Variation selectors only choose a shape: left out.
-_UNEVEN = {c: "\N{REPLACEMENT CHARACTER}" for c in (0x200B, 0x200C, 0x200D, 0x2060)}
-_UNEVEN |= dict.fromkeys(range(0xFE00, 0xFE10), "")
+# Variation selectors only choose a shape, and terminals disagree on the width: left out.
+_UNEVEN = dict.fromkeys(range(0xFE00, 0xFE10), "")
 
 # ---- widths ----
 

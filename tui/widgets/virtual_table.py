@@ -77,6 +77,8 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
     """Table rows (not positions in the view) that show the mark."""
     position: reactive[str] = reactive("", repaint=False)
     """Which rows are on the screen, "1,204-1,242 of 1,000,000"; made by `position_template`."""
+    can_open: bool = True
+    """Whether Enter does something here, so that the footer offers it."""
     position_template: str = "{first:,}-{last:,} of {total}"
 
     @dataclass
@@ -147,6 +149,9 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         """The name of the current column; None in a view without columns."""
         columns = self._layout.columns
         return columns[self.column].spec.name if self.column < len(columns) else None
+
+    def in_footer(self, action_id: str) -> bool:
+        return self.can_open and self.view.n_rows > 0
 
     def move_to_row(self, row: int) -> bool:
         """Put the cursor on a table row; False where the view does not hold it."""
@@ -241,7 +246,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         current = self.current_column
         same_table = old is not None and old.table is view.table and old.columns == view.columns
         if not same_table:
-            grows = old is not None and old.table.name == view.table.name
+            grows = old is not None and old.table is not view.table and old.table.name == view.table.name
             self._formats = format_columns(view, self.glyphs, self._formats if grows else ())
         self._arrange()
         found = view.find(row_before)

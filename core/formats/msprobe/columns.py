@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
@@ -196,7 +197,7 @@ class ColumnBuilder:
             pass
         except TypeError:  # a number, or lists inside
             key = (None,)
-        if len(key) <= 64 and all(type(n) is int and 0 <= n < 2**63 for n in key):
+        if _is_shape(key):
             return self._shapes.setdefault(key, len(self._shapes))
         self.n_bad_shapes += 1
         return -1
@@ -254,6 +255,14 @@ def _code(codes: dict[str, int], text: Any, limit: int = _MAX_CODES) -> int:
         return codes[text]
     except KeyError:
         return codes.setdefault(text if len(codes) < limit else _OTHER, len(codes))
+
+
+def _is_shape(key: tuple[Any, ...]) -> bool:
+    """Whole sizes of a tensor that memory could hold: what follows from them must fit an int64."""
+    if len(key) > 64 or not all(type(n) is int and n >= 0 for n in key):
+        return False
+    size: int = math.prod(n for n in key if n)
+    return size < 2**63
 
 
 def _is_tensor(record: dict[str, Any]) -> bool:

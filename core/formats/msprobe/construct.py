@@ -14,6 +14,9 @@ from .columns import clean_text
 from .names import parse_name
 from .records import Construct
 
+MAX_MODULE_DEPTH = 256
+"""Modules around an entry that are looked at: a broken file may hold chains without end."""
+
 MICRO_STEP_NUMBER = "megatron_micro_step_number"
 """Key of `Construct.micro_steps` under which Megatron's number of micro steps stands."""
 
@@ -65,11 +68,12 @@ def read_construct(
 def ancestors(construct: Construct, entry: str) -> Iterator[str]:
     """The entries around one, innermost first. A parameters_grad entry lies in the backward of its module.
 
-    Ends at a name that is its own ancestor: a hierarchy from a broken file may run in circles.
+    Ends at a name that is its own ancestor (a hierarchy from a broken file may run in circles), and behind
+    MAX_MODULE_DEPTH.
     """
     seen = {entry}
     parent = construct.parents.get(entry) if entry in construct.parents else _backward_of(entry)
-    while parent is not None and parent not in seen:
+    while parent is not None and parent not in seen and len(seen) <= MAX_MODULE_DEPTH:
         yield parent
         seen.add(parent)
         parent = construct.parents.get(parent)

@@ -6,6 +6,7 @@ A dump of 200 MB holds half a million leaves, so a dump is kept in columns (`Cal
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,8 +150,11 @@ class Dump:
 
     @property
     def tensor_dir(self) -> Path:
-        """Always the sibling folder: the header's dump_data_dir may be stale or relative."""
-        return self.path.parent / "dump_tensor_data"
+        """Always a sibling folder (the header's dump_data_dir may be stale or relative): `dump_tensor_data`,
+        or `tensor_data` where only that is there, as captures of compiled graphs name it.
+        """
+        usual, other = self.path.parent / "dump_tensor_data", self.path.parent / "tensor_data"
+        return other if os.path.isdir(other) and not os.path.isdir(usual) else usual
 
     def leaf_range(self, call: int) -> range:
         return range(int(self.calls.first_leaf[call]), int(self.calls.first_leaf[call + 1]))

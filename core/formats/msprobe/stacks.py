@@ -14,7 +14,7 @@ from ..json_window import Notes, shown_path
 from .columns import clean_text
 from .records import Frame, Stacks
 
-_AFTER_LINE = re.compile(r"(\d{1,9}), in (.*?),?\s*\Z", re.DOTALL)
+_LINE_NUMBER = re.compile(r"(\d{1,9}), in ")
 _LIBRARY = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages|torch|torch_npu|msprobe|mindspore|mindtorch)/"
     r"|(?:^|/)lib(?:64)?/python\d[\d.]*/"
@@ -74,10 +74,11 @@ def parse_frame(text: str) -> Frame:
     """
     head, _, source = clean_text(text).partition("\n")
     file, found, rest = head.removeprefix("File ").rpartition(", line ")
-    match = _AFTER_LINE.match(rest) if found else None
+    match = _LINE_NUMBER.match(rest) if found else None
     if match is None:
         return Frame(head.strip(), None, "", source.strip())
-    return Frame(file, int(match[1]), match[2], source.strip())
+    function = rest[match.end() :].rstrip().removesuffix(",")
+    return Frame(file, int(match[1]), function, source.strip())
 
 
 class _Pool:

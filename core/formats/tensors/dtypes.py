@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal
@@ -31,6 +32,9 @@ class Dtype:
     smallest_subnormal: float
     mantissa_bits: int
     unit_roundoff: float
+
+    def __reduce__(self) -> tuple[Callable[[str], Dtype | None], tuple[str]]:
+        return dtype_of, (self.name,)  # there is one of each, also behind a pickle
 
     @property
     def bits(self) -> int:
@@ -117,6 +121,9 @@ _ALIASES = {
 _KIND_LETTERS = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 
 
+_EXPONENT_BITS = np.int64(0x7FF0000000000000)  # of a float64
+
+
 @lru_cache(maxsize=256)
 def dtype_of(text: str) -> Dtype | None:
     """The number format that a record or header names, None for anything else.
@@ -176,13 +183,25 @@ def ulp(values: npt.ArrayLike, dtype: Dtype) -> npt.NDArray[np.float64]:
     """
     array = np.asarray(values)
     magnitude = np.abs(array if array.dtype.kind == "c" else array.astype(np.float64))
-    if dtype.kind in ("int", "bool"):
-        spacing = np.ones_like(magnitude)
-    else:
-        _, exponent = np.frexp(magnitude)  # magnitude = m * 2^exponent with m in [0.5, 1)
-        spacing = np.ldexp(np.sign(magnitude), exponent - 1 - dtype.mantissa_bits)  # 0 at 0
-        spacing = np.maximum(spacing, dtype.smallest_subnormal)
+    spacing = spacing_into(np.empty_like(magnitude), magnitude, dtype)
     return np.where(np.isfinite(magnitude), spacing, np.nan)
+
+
+def spacing_into(
+    out: npt.NDArray[np.float64], values: npt.NDArray[np.float64], dtype: Dtype
+) -> npt.NDArray[np.float64]:
+    """`ulp` of contiguous finite float64 values, written to `out` (which may be `values`) and returned."""
+    if dtype.kind in ("int", "bool"):
+        out.fill(1.0)
+        return out
+    # a float64 without sign and mantissa is the power of two at or below it
+    np.bitwise_and(values.view(np.int64), _EXPONENT_BITS, out=out.view(np.int64))
+    np.multiply(out, 2.0**-dtype.mantissa_bits, out=out)
+    if (
+        out.size and np.minimum.reduce(out, axis=None) < dtype.smallest_subnormal
+    ):  # rare, and dearer than to look
+        np.maximum(out, dtype.smallest_subnormal, out=out)
+    return out
 
 
 @cache

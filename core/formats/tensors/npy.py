@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from ...text import safe_text
 from .dtypes import Dtype, dtype_of
+from .error import TensorErrorKind
 from .layout import Layout, Shape, check_shape, row_major_strides
 from .source import Source
 
@@ -25,11 +27,23 @@ _TYPE = re.compile(r"([<>|=]?)([A-Za-z?])(\d{0,4})")
 _HINT = "write the array again with numpy.save"
 
 
+class _HeaderProblem(Exception):
+    """What is wrong with a header, in the words of a TensorError."""
+
+    def __init__(self, kind: TensorErrorKind, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.kind: TensorErrorKind = kind
+        self.message = message
+        self.hint = hint
+
+
 def read_npy(source: Source) -> Layout:
     """Layout of the array in a .npy file (versions 1 to 3). A few hundred bytes are read, no element."""
     header, offset = _read_header(source)
-    type_text, is_fortran, shape = _parse_header(source, header)
-    dtype, itemsize = _element_type(source, type_text)
+    try:
+        dtype, itemsize, is_fortran, shape = _describe(header)
+    except _HeaderProblem as problem:
+        raise source.error(problem.kind, problem.message, hint=problem.hint) from None
     check_shape(source, shape, itemsize)
     size_bytes = math.prod(shape) * itemsize
     source.need(offset, size_bytes, f"an array of shape {list(shape)}")
@@ -52,8 +66,12 @@ def _read_header(source: Source) -> tuple[str, int]:
     return source.read(at, length, "the .npy header").decode("latin-1"), at + length
 
 
-def _parse_header(source: Source, header: str) -> tuple[str, bool, Shape]:
-    """Type string, order and shape. Nothing but the three known keys may stand in the dictionary."""
+@lru_cache(maxsize=1024)
+def _describe(header: str) -> tuple[Dtype | None, int, bool, Shape]:
+    """Format and size of the elements, order and shape. A dump of thousands of arrays has a few dozen headers.
+
+    Nothing but the three known keys may stand in the dictionary.
+    """
     body = header.strip()
     items: dict[str, re.Match[str]] = {}
     at = 1
@@ -64,37 +82,37 @@ def _parse_header(source: Source, header: str) -> tuple[str, bool, Shape]:
         kind = items["descr"]["single"] or items["descr"]["double"]
         order, shape = items["fortran_order"]["flag"], items["shape"]["tuple"]
         if kind is not None and order is not None and shape is not None:
-            return kind, order == "True", _parse_shape(source, shape)
+            return *_element_type(kind), order == "True", _parse_shape(shape)
     hint = "arrays with named fields are not tensors" if "[" in body else _HINT
-    raise source.error("unreadable", f"not the header of a plain array: {safe_text(body, 80)}", hint=hint)
+    message = f"not the header of a plain array: {safe_text(body, 80)}"
+    raise _HeaderProblem("unreadable", message, hint)
 
 
-def _parse_shape(source: Source, text: str) -> Shape:
+def _parse_shape(text: str) -> Shape:
     lengths = [part.strip().rstrip("L") for part in text.split(",")]
     if lengths[-1] == "":  # the comma after a single length, or an empty tuple
         lengths.pop()
     if not all(n.isdigit() and len(n) <= 19 for n in lengths):
-        raise source.error("unreadable", f"not a shape: ({safe_text(text, 80)})", hint=_HINT)
+        raise _HeaderProblem("unreadable", f"not a shape: ({safe_text(text, 80)})", _HINT)
     return tuple(int(n) for n in lengths)
 
 
-def _element_type(source: Source, text: str) -> tuple[Dtype | None, int]:
+def _element_type(text: str) -> tuple[Dtype | None, int]:
     """Format and size of the elements; None for raw bytes, as numpy writes bfloat16 and float8."""
     found = _TYPE.fullmatch(text)
     order, kind, size = found.groups() if found else ("", "", "")
     if kind == "O":
-        raise source.error("refused", "the array holds pickled objects, not numbers")
+        raise _HeaderProblem("refused", "the array holds pickled objects, not numbers", None)
     if kind == "V" or (kind == "f" and size == "1"):
         if size in ("1", "2"):
             return None, int(size)
     elif (dtype := dtype_of(f"<{kind}{size}")) is not None:
         if order == ">" and dtype.itemsize > 1:
             hint = "write it again little-endian: array.astype(array.dtype.newbyteorder('<'))"
-            raise source.error("unreadable", f"the elements are big-endian ({text})", hint=hint)
+            raise _HeaderProblem("unreadable", f"the elements are big-endian ({text})", hint)
         return dtype, dtype.itemsize
-    raise source.error(
-        "unreadable", f"elements of type {safe_text(text, 40)!r} are not numbers of a known format"
-    )
+    message = f"elements of type {safe_text(text, 40)!r} are not numbers of a known format"
+    raise _HeaderProblem("unreadable", message, None)
 
 
 def _refuse_second_array(source: Source, end: int) -> None:

@@ -23,6 +23,9 @@ from .torchfile import read_torch_legacy, read_torch_zip
 
 __all__ = ["TensorError", "TensorFile", "TensorReader", "open_tensor"]
 
+MAX_COPIED_BYTES = 16 << 20
+"""Tensors up to this size are copied where the whole is wanted: a copy cannot be cut by somebody else."""
+
 
 @dataclass(frozen=True, slots=True)
 class TensorFile:
@@ -53,18 +56,23 @@ class TensorFile:
         return self.n_elements * self.dtype.itemsize
 
     def array(self) -> npt.NDArray[Any]:
-        """Memory-mapped, read-only, shaped; elements in `dtype.carrier` (raw bits for bfloat16 and float8).
+        """Read-only, shaped; elements in `dtype.carrier` (raw bits for bfloat16 and float8).
 
-        For tensors that must be seen whole, and for those that are not contiguous; `TensorReader` keeps
-        memory flat and survives a file that is cut while it is read, which a mapping does not.
+        For tensors that must be seen whole, and for those that are not contiguous. Above MAX_COPIED_BYTES the
+        file is mapped: memory stays flat, but a file that is cut while it is mapped ends the process, which
+        `TensorReader` survives.
         """
         n_bytes = span_elements(self.shape, self.strides) * self.dtype.itemsize
         if n_bytes == 0:
             empty = np.empty(self.shape, self.dtype.carrier)
             empty.flags.writeable = False
             return empty
+        strides = [stride * self.dtype.itemsize for stride in self.strides]
         skipped = self.offset % mmap.ALLOCATIONGRANULARITY
         with reopen(self.path, self.identity) as source:
+            if n_bytes <= MAX_COPIED_BYTES:
+                block = source.read(self.offset, n_bytes, "the tensor")
+                return np.ndarray(self.shape, self.dtype.carrier, buffer=block, strides=strides)
             source.need(self.offset, n_bytes, "the tensor")
             try:
                 mapped = mmap.mmap(
@@ -72,7 +80,6 @@ class TensorFile:
                 )
             except (OSError, ValueError) as error:
                 raise source.error("unreadable", f"the file cannot be mapped: {error}") from error
-        strides = [stride * self.dtype.itemsize for stride in self.strides]
         return np.ndarray(self.shape, self.dtype.carrier, buffer=mapped, offset=skipped, strides=strides)
 
 

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
@@ -13,6 +14,9 @@ from .error import TensorError, TensorErrorKind
 
 # A file that was swapped for a pipe or a terminal between look and open must neither block nor take over.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+HEAD_BYTES = 1024
+"""Read at once and kept: the headers of most files are in it, and a read costs as much as parsing them."""
+
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -25,13 +29,14 @@ _KINDS = (
 class Source:
     """An open file: `size` at the time of opening, `identity` to notice that it was replaced since."""
 
-    __slots__ = ("fd", "identity", "path", "size")
+    __slots__ = ("_head", "fd", "identity", "path", "size")
 
     def __init__(self, path: Path, fd: int, status: os.stat_result) -> None:
         self.path = path
         self.fd = fd
         self.size = status.st_size
         self.identity = (status.st_dev, status.st_ino)
+        self._head = b""
 
     def __enter__(self) -> Source:
         return self
@@ -64,13 +69,20 @@ class Source:
     def read(self, offset: int, n_bytes: int, what: str) -> bytes:
         """Exactly `n_bytes` bytes from `offset`; cut-off if the file has fewer. The caller bounds n_bytes."""
         self.need(offset, n_bytes, what)
-        try:
-            block = os.pread(self.fd, n_bytes, offset)
-        except OSError as error:
-            raise self.error("unreadable", f"reading failed: {error.strerror}", byte=offset) from error
+        if offset + n_bytes > HEAD_BYTES:
+            block = self._pread(offset, n_bytes)
+        else:
+            self._head = self._head or self._pread(0, min(self.size, HEAD_BYTES))
+            block = self._head[offset : offset + n_bytes]
         if len(block) != n_bytes:
             raise self.error("cut-off", "the file became shorter while it was read", byte=offset + len(block))
         return block
+
+    def _pread(self, offset: int, n_bytes: int) -> bytes:
+        try:
+            return os.pread(self.fd, n_bytes, offset)
+        except OSError as error:
+            raise self.error("unreadable", f"reading failed: {error.strerror}", byte=offset) from error
 
 
 def open_source(path: Path, root: Path) -> Source:
@@ -80,16 +92,21 @@ def open_source(path: Path, root: Path) -> Source:
     """
     with _explained(path):
         real = os.fspath(path)
-        if not _is_plainly_below(real, os.fspath(root)):
+        status = _plainly_below(real, os.fspath(root))
+        if status is None:
             real, real_root = os.path.realpath(real), os.path.realpath(root)
             if real != real_root and not real.startswith(real_root.rstrip(os.sep) + os.sep):
                 raise TensorError("outside-run", "the path leads outside the opened run", path=path)
+            status = os.stat(real)
+        _require_regular(path, status)
         return _open_regular(path, real, os.O_NOFOLLOW)
 
 
 def reopen(path: Path, identity: tuple[int, int] | None) -> Source:
     """The same file again; unreadable if another one has taken its name since."""
     with _explained(path):
+        if identity is None:
+            _require_regular(path, os.stat(path))
         source = _open_regular(path, os.fspath(path), 0)
     if identity is not None and source.identity != identity:
         source.close()
@@ -99,12 +116,30 @@ def reopen(path: Path, identity: tuple[int, int] | None) -> Source:
     return source
 
 
-def _is_plainly_below(path: str, root: str) -> bool:
-    """True if `path` goes on from `root` without a link or '..': most files, and cheaper than realpath."""
+def _plainly_below(path: str, root: str) -> os.stat_result | None:
+    """Status of `path` if it goes on from `root` without link or '..': most files, cheaper than realpath."""
     at = root.rstrip(os.sep)
-    if not path.startswith(at + os.sep):
-        return False
-    for name in path[len(at) + 1 :].split(os.sep):
+    folder, _, name = path.rpartition(os.sep)
+    if not path.startswith(at + os.sep) or name == "..":
+        return None
+    try:
+        now = os.stat(folder or os.sep)
+    except OSError:
+        return None
+    if not _is_plain_folder(folder, at, (now.st_dev, now.st_ino)):
+        return None
+    status = os.lstat(path)
+    return None if stat.S_ISLNK(status.st_mode) else status
+
+
+@lru_cache(maxsize=256)
+def _is_plain_folder(folder: str, root: str, identity: tuple[int, int]) -> bool:
+    """True if `folder` goes on from `root` without a link or '..'. A dump has thousands of files in a folder.
+
+    identity: of the folder as it is now, so that what was found is not believed of another one.
+    """
+    at = root
+    for name in folder[len(root) + 1 :].split(os.sep) if folder != root else ():
         at = f"{at}{os.sep}{name}"
         if name == ".." or stat.S_ISLNK(os.lstat(at).st_mode):
             return False
@@ -126,7 +161,6 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _open_regular(path: Path, real: str, flags: int) -> Source:
-    _require_regular(path, os.stat(real))
     fd = os.open(real, _FLAGS | flags)
     try:
         status = os.fstat(fd)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -103,7 +103,7 @@ def reference(t: np.ndarray, g: np.ndarray) -> dict[str, Any]:
     return found
 
 
-COUNTS = [name for name in PairMetrics.__slots__ if PairMetrics.__annotations__[name] == "int"]
+COUNTS = [name for name, kind in get_type_hints(PairMetrics).items() if kind is int]
 BELOW = [name for name in COUNTS if name.startswith("n_below")]
 SAME = ["min_target", "max_target", "min_golden", "max_golden"]
 RELATIVE = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -12,6 +14,9 @@ from textual.message import Message
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState, get_current_worker
 
+from npulse.core.text import safe_text
+
+from ...chrome import cut_middle
 from ...screens.page import Page
 from ...widgets.bars import Bars, histogram_labels
 from ...widgets.heatmap import Heatmap
@@ -32,6 +37,7 @@ _COLUMNS = (
     ColumnSpec("flat_index", "flat", priority=6),
 )
 _BINS = 12
+_MIN_NAME = 16  # cells
 
 
 class ElementsPage(Page[None]):
@@ -63,7 +69,9 @@ class ElementsPage(Page[None]):
 
     def compose_body(self) -> ComposeResult:
         yield Static(id="title", markup=False)
-        yield VirtualTable()
+        rows = VirtualTable()
+        rows.can_open = False
+        yield rows
         with Horizontal(id="figures"):
             with Vertical(id="map-side"):
                 yield Static(classes="caption", id="map-caption", markup=False)
@@ -100,21 +108,31 @@ class ElementsPage(Page[None]):
 
     def retranslate(self) -> None:
         super().retranslate()
-        rank, row = self._rank, self._row
-        leaf = rank.rows.target_row(row)
-        name = self.plain(rank.target.leaf_name(leaf))
-        title = self.query_one("#title", Static)
-        if self._view is None:
-            title.update(self.tr("elements.reading", name=name))
-            return
+        self._show_title()
         view = self._view
-        shape = "x".join(map(str, view.target.shape)) or "0-d"
-        dtypes = f"{view.target.declared.name} / {view.golden.declared.name}"
-        shown = self.tr("elements.title", name=name, n=view.worst.n_rows, shape=shape, dtypes=dtypes)
-        title.update(self.plain(shown))
+        if view is None:
+            return
         self.query_one(VirtualTable).view = TableView(view.worst, _COLUMNS)
         self._show_map(view)
         self._show_histogram(view)
+
+    def on_resize(self) -> None:
+        self._show_title()
+
+    def _show_title(self) -> None:
+        view = self._view
+        if view is None:
+            make = partial(self.tr, "elements.reading")
+        else:
+            shape = "x".join(map(str, view.target.shape)) or "0-d"
+            dtypes = f"{view.target.declared.name} / {view.golden.declared.name}"
+            make = partial(self.tr, "elements.title", n=view.worst.n_rows, shape=shape, dtypes=dtypes)
+        room = self.size.width - 2 - cell_len(make(name=""))
+        leaf = self._rank.rows.target_row(self._row)
+        name = cut_middle(
+            safe_text(self._rank.target.leaf_name(leaf)), max(room, _MIN_NAME), self.shell.glyphs
+        )
+        self.query_one("#title", Static).update(self.plain(make(name=name)), layout=False)
 
     def _show_map(self, view: ElementView) -> None:
         cells = np.where(view.map.is_nonfinite, np.nan, view.map.errors)

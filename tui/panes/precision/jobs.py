@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ class Shown:
     report: Report
     table: Table
     strips: tuple[LayerStrip, ...]
+    lang: Lang
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Alone:
 
     report: Report | None
     captures: tuple[str, ...]
+    lang: Lang
 
 
 def compare_round(
@@ -82,14 +84,14 @@ def make_shown(comparison: Comparison, lang: Lang) -> Shown:
     from npulse.core.precision.table import precision_table
 
     strips = tuple(layer_strip(comparison, rank) for rank in comparison.ranks)
-    return Shown(comparison, report(comparison, lang=lang), precision_table(comparison), strips)
+    return Shown(comparison, report(comparison, lang=lang), precision_table(comparison), strips, lang)
 
 
 def translated(shown: Shown, lang: Lang) -> Shown:
     """The same with its report in another language."""
     from npulse.core.precision.report import report
 
-    return Shown(shown.comparison, report(shown.comparison, lang=lang), shown.table, shown.strips)
+    return replace(shown, report=report(shown.comparison, lang=lang), lang=lang)
 
 
 def capture_choices(run: Run) -> list[tuple[str, Path]]:
@@ -109,8 +111,9 @@ def _alone(
     dumps = [a for a in artifacts if a.kind == "msprobe.dump"]
     names = tuple(capture.name for capture in captures_of(run))
     if not dumps:
-        return Alone(None, names)
-    return Alone(check_alone(run, dumps, lang=lang, progress=progress, is_cancelled=is_cancelled), names)
+        return Alone(None, names, lang)
+    report = check_alone(run, dumps, lang=lang, progress=progress, is_cancelled=is_cancelled)
+    return Alone(report, names, lang)
 
 
 def order_rows(table: Table, view: ViewState) -> tuple[Order | None, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from npulse.core.errors import InputError, UsageError
 
 from ...screens.entry import Entry
 from ...widgets.virtual_table import VirtualTable
-from ..base import Pane
+from ..base import Pane, ViewState
 from .jobs import Shown, capture_choices, export
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class PrecisionKeys(Pane):
 
     shown: Shown | None
     _filter_timer: Timer | None = None
+    _before_filter: ViewState = ViewState()
 
     @property
     def table(self) -> VirtualTable:
@@ -46,6 +48,10 @@ class PrecisionKeys(Pane):
     def ask_detail(self, row: int | None) -> None:
         """Show the detail of a row soon."""
 
+    def show_row(self, row: int) -> bool:
+        """Put the cursor on a table row; a filter that hides it is dropped."""
+        return False
+
     # ---- keys ----
 
     def action_filter(self) -> None:
@@ -53,6 +59,7 @@ class PrecisionKeys(Pane):
             self._nothing("pane.filter")
             return
         self.add_class("-filtering")
+        self._before_filter = self.view
         entry = self.query_one("#filter", Entry)
         entry.value = self.view.filter
         entry.focus()
@@ -62,22 +69,31 @@ class PrecisionKeys(Pane):
         event.stop()
         if self._filter_timer is not None:
             self._filter_timer.stop()
+        if not self.has_class("-filtering"):
+            return  # typed just before the line was closed
         text = event.value
-        self._filter_timer = self.set_timer(FILTER_PAUSE_S, lambda: self.change_view(filter=text))
+        self._filter_timer = self.set_timer(FILTER_PAUSE_S, lambda: self._show_filtered(text))
 
     @on(Entry.Submitted, "#filter")
     def _filter_done(self, event: Entry.Submitted) -> None:
         event.stop()
-        self.change_view(filter=event.value)
-        self._close_filter()
+        self._close_filter(event.value)
 
-    def _close_filter(self) -> None:
+    def _show_filtered(self, text: str) -> None:
+        """While typing: no step to undo for each letter."""
+        self.view = replace(self.view, filter=text)
+
+    def _close_filter(self, text: str) -> None:
+        if self._filter_timer is not None:
+            self._filter_timer.stop()
+        self._show_filtered(self._before_filter.filter)
+        self.change_view(filter=text)
         self.table.focus()
         self.remove_class("-filtering")
 
     def go_back(self) -> bool:
         if self.has_class("-filtering"):
-            self._close_filter()
+            self._close_filter("")
             return True
         if self.view.filter:
             self.change_view(filter="")
@@ -154,7 +170,7 @@ class PrecisionKeys(Pane):
             return
         self._load_stack(placed[1], placed[2])
 
-    @work(thread=True, exclusive=True, group="stack", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="stack", exit_on_error=False, description="stack")
     def _load_stack(self, rank: RankComparison, row: int) -> None:
         from npulse.core.precision.explain import stack_lines
 
@@ -178,8 +194,8 @@ class PrecisionKeys(Pane):
         self.shell.push_screen(ModulesPage(self.shown.comparison, placed[1]), self._go_to_row)
 
     def _go_to_row(self, row: int | None) -> None:
-        if row is not None and self.table.move_to_row(row):
-            self.ask_detail(row)
+        if row is not None:
+            self.show_row(row)
 
     def action_choose_pair(self) -> None:
         from .pages import CapturePage
@@ -217,7 +233,7 @@ class PrecisionKeys(Pane):
         if path and self.shown is not None and self.run is not None:
             self._write_export(self.shown, self.run.path, Path(path))
 
-    @work(thread=True, exclusive=True, group="export", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="export", exit_on_error=False, description="export")
     def _write_export(self, shown: Shown, run: Path, path: Path) -> None:
         try:
             size = export(shown, run, path, self.shell.lang)

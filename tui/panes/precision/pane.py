@@ -14,16 +14,17 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import get_current_worker
+from textual.worker import Worker, WorkerState, get_current_worker
 
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.text import safe_text
 
 from ...actions import bindings_for
+from ...crash import describe_error
 from ...screens.entry import Entry
 from ...widgets.strip import LayerStrip
 from ...widgets.virtual_table import TableView, VirtualTable
-from ..base import Pane, PaneStatus, ViewState
+from ..base import Pane, PaneStatus, ViewState, failure_of
 from .columns import HIDDEN_AT_FIRST, heading, row_style, specs
 from .detail import DetailView
 from .jobs import Alone, Shown, compare_round, order_rows, translated
@@ -48,9 +49,10 @@ class PrecisionPane(PrecisionKeys, Pane):
     SCOPED_CSS = False  # the screen's width classes decide where the detail stands
     DEFAULT_CSS = """
     PrecisionPane { layout: vertical; }
-    PrecisionPane #summary { height: auto; max-height: 14; padding: 0 1; }
+    PrecisionPane #summary { height: 1fr; padding: 0 1; }
     PrecisionPane.-has-rows #summary { height: 2; text-wrap: nowrap; text-overflow: ellipsis; }
-    PrecisionPane #body { height: 1fr; layout: vertical; }
+    PrecisionPane #body { display: none; height: 1fr; layout: vertical; }
+    PrecisionPane.-has-rows #body { display: block; }
     PrecisionPane #rows { height: 3fr; }
     PrecisionPane VirtualTable { height: 1fr; }
     PrecisionPane #state { height: 1; padding: 0 1; text-style: dim; }
@@ -116,7 +118,10 @@ class PrecisionPane(PrecisionKeys, Pane):
         self._version = 0
         self._order: Order | None = None
         self._trouble = ""
-        self._started: tuple[object, int] | None = None
+        self._started: tuple[Run | None, int] | None = None
+        self._job: Worker[None] | None = None
+        self._ended = ""
+        self._failure: tuple[Problem, ...] = ()
         self._chosen: tuple[Path, Path] | None = None
         self._began_s = 0.0
         self._detail_timer: Timer | None = None
@@ -140,6 +145,9 @@ class PrecisionPane(PrecisionKeys, Pane):
     def focus_target(self) -> Widget:
         return self.table
 
+    def in_footer(self, action_id: str) -> bool:
+        return self.shown is not None or action_id == "precision.pair"
+
     # ---- comparing ----
 
     def watch_run(self, run: Run | None) -> None:
@@ -154,24 +162,56 @@ class PrecisionPane(PrecisionKeys, Pane):
         self._begin()
 
     def _begin(self) -> None:
-        key = (self.run, self.round_index)
-        if self._started is not None and self._started[0] is key[0] and self._started[1] == key[1]:
+        run, index, before = self.run, self.round_index, self._started
+        if before is not None and before[0] is run and before[1] == index:
             return
-        if self._started is not None:
-            self._chosen = None  # it was said of another run or round
-        self._started = key
+        is_rescan = (
+            before is not None
+            and before[0] is not None
+            and run is not None
+            and (before[0].path, before[1]) == (run.path, index)
+        )
+        self._started = (run, index)
         self._version += 1
-        self.shown, self.alone, self._order = None, None, None
+        self._ended, self._failure = "", ()
+        if not is_rescan:  # else what is shown stays, with its cursor, until the new result is there
+            if before is not None:
+                self._chosen = None  # it was said of another run or round
+            self._finding_index = -1
+            self._forget()
+        self._show_summary()
+        if run is not None and self.round is not None:
+            self._began_s = monotonic()
+            self._tell(busy=self.tr("precision.reading"))
+            self._job = self._compare(self._version, run, self.round.name)
+
+    def _forget(self) -> None:
+        self.shown, self.alone, self._order, self._trouble = None, None, None, ""
         if self.is_mounted:
             self.table.view = TableView.empty()
             self.query_one(DetailView).detail = None
-            self._show_summary()
-        if self.run is not None and self.round is not None:
-            self._began_s = monotonic()
-            self._tell(busy=self.tr("precision.reading"))
-            self._compare(self._version, self.run, self.round.name)
 
-    @work(thread=True, exclusive=True, group="compare", exit_on_error=False)
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A comparison that was stopped or failed must say so: nobody waits for what will not come."""
+        if event.worker is not self._job:
+            return
+        error = failure_of(event)
+        if error is not None:
+            message, hint = describe_error(error)
+            where = getattr(error, "path", None) or str(self.run.path if self.run else "")
+            place = getattr(error, "line", None), getattr(error, "byte", None)
+            self._failure = (Problem(where, "unreadable", message, *place, hint or None),)
+            self._forget()
+            self._ended = "\n".join(filter(None, (self.tr("pending.failed", message=message), hint)))
+        elif event.state == WorkerState.CANCELLED:
+            self._ended = self.tr("precision.cancelled")
+        else:
+            return
+        self._tell(busy="")
+        self._show_summary()
+        self._show_state()
+
+    @work(thread=True, exclusive=True, group="compare", exit_on_error=False, description="compare")
     def _compare(self, version: int, run: Run, round_name: str) -> None:
         worker = get_current_worker()
         told_s = 0.0
@@ -204,8 +244,12 @@ class PrecisionPane(PrecisionKeys, Pane):
         shown = message.shown
         if message.version != self._version:
             return
+        if shown.lang != self.shell.lang:
+            shown = translated(shown, self.shell.lang)
         is_first = self.shown is None
-        self.shown = shown
+        if self.shown is None or self.shown.table.n_rows != shown.table.n_rows:
+            self._order = None
+        self.shown, self.alone = shown, None
         done = shown.comparison.stage == "complete"
         self._tell(busy="" if done else self.tr("precision.closer"))
         with self.app.batch_update():
@@ -222,6 +266,7 @@ class PrecisionPane(PrecisionKeys, Pane):
     @on(NothingToCompare)
     def _take_nothing(self, message: NothingToCompare) -> None:
         if message.version == self._version:
+            self._forget()
             self.alone = message.alone
             self._tell(busy="")
             self._show_summary()
@@ -245,7 +290,7 @@ class PrecisionPane(PrecisionKeys, Pane):
 
     def _problems(self) -> tuple[Problem, ...]:
         report = self.report()
-        return report.problems if report is not None else ()
+        return (*self._failure, *(report.problems if report is not None else ()))
 
     # ---- showing ----
 
@@ -288,16 +333,26 @@ class PrecisionPane(PrecisionKeys, Pane):
         return frozenset(np.flatnonzero(np.isin(column.values, codes)).tolist())
 
     def _show_summary(self) -> None:
-        self.query_one("#summary", Static).update(
-            "\n".join(self._plain(line) for line in self.summary_lines())
-        )
-        self.query_one("#body").display = self.shown is not None
-        self.set_class(self.shown is not None, "-has-rows")
+        if not self.is_mounted:
+            return
+        lines = [self._plain(line) for line in self.summary_lines()]
+        self._say("#summary", "\n".join(lines))
+        if self.has_class("-has-rows") is not (self.shown is not None):
+            self.toggle_class("-has-rows")
+            self.shell.main.refresh_footer()
+
+    def _say(self, place: str, text: str) -> None:
+        """Put a text where its place never changes size: only a change is drawn, and nothing laid out."""
+        widget = self.query_one(place, Static)
+        if widget.content != text:
+            widget.update(text, layout=False)
 
     def summary_lines(self) -> list[str]:
         """The answer first: how many findings, which is the origin, how the net ends."""
         if self.shown is not None:
             return shown_lines(self.shown, self.tr, self.shell.glyphs)
+        if self._ended:
+            return self._ended.split("\n")
         if self.shell.open_error:
             return [self.tr("pending.failed", message=safe_text(self.shell.open_error))]
         if self.run is None:
@@ -319,13 +374,15 @@ class PrecisionPane(PrecisionKeys, Pane):
         if self.view.sort:
             arrow = self.shell.glyphs.descending if self.view.descending else self.shell.glyphs.ascending
             parts.append(f"{arrow} {heading(self.view.sort, self.shell.lang)}")
-        if self._trouble:
-            parts.append(safe_text(self._trouble))
-        self.query_one("#state", Static).update(self._plain("  ".join(parts)))
+        parts += [safe_text(text) for text in (self._trouble, self._ended) if text]
+        self._say("#state", self._plain("  ".join(parts)))
 
     def retranslate(self) -> None:
         self.table.position_template = self.tr("table.position")
-        if self.shown is not None:
+        if self.alone is not None and self.alone.lang != self.shell.lang:
+            self._started = None
+            self._begin()
+        if self.shown is not None and self.shown.lang != self.shell.lang:
             self.shown = translated(self.shown, self.shell.lang)
             self._show_view_rows()
             self.ask_detail(self.table.current_row)
@@ -338,7 +395,7 @@ class PrecisionPane(PrecisionKeys, Pane):
         if self.shown is not None:
             self._order_rows(self._version, self.shown.table, self.view)
 
-    @work(thread=True, exclusive=True, group="view", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="view", exit_on_error=False, description="order")
     def _order_rows(self, version: int, table: Table, view: ViewState) -> None:
         order, trouble = order_rows(table, view)
         if not get_current_worker().is_cancelled:
@@ -368,7 +425,7 @@ class PrecisionPane(PrecisionKeys, Pane):
             self._make_detail(self._version, self.shown, row)
             self._show_strip(row)
 
-    @work(thread=True, exclusive=True, group="detail", exit_on_error=False)
+    @work(thread=True, exclusive=True, group="detail", exit_on_error=False, description="detail")
     def _make_detail(self, version: int, shown: Shown, row: int) -> None:
         from npulse.core.precision.detail import detail
         from npulse.core.precision.table import place_of
@@ -432,10 +489,11 @@ class PrecisionPane(PrecisionKeys, Pane):
 
     def go_to(self, finding: Finding) -> bool:
         row = self._row_of(finding)
-        if row is None:
-            return False
+        return row is not None and self.show_row(row)
+
+    def show_row(self, row: int) -> bool:
         if not self.table.move_to_row(row):
-            if not (self.view.filter or self.view.sort):
+            if not self.view.filter:
                 return False
             self._order = None
             self.change_view(filter="", sort=None, descending=False)
@@ -458,7 +516,7 @@ class PrecisionPane(PrecisionKeys, Pane):
 
     def go_to_subject(self, subject: str) -> bool:
         rows = self._rows_named({subject}) if self.shown is not None else frozenset()
-        return bool(rows) and self.table.move_to_row(min(rows))
+        return bool(rows) and self.show_row(min(rows))
 
     def place(self) -> tuple[Path, int | None] | None:
         row = self.table.current_row

@@ -1,0 +1,112 @@
+"""What the program may cost: processor time, bytes on the line, silence. Measured on the demo at 120 x 40.
+
+Processor time is of the program alone (the kernel's count), the best of a few runs, since other work on the
+machine evicts its caches; SLACK is for that noise only. Bytes are exact and have no slack.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from .pty_screen import FRAME_START, REPO, PtyProgram, plain_environ
+
+pytestmark = [
+    pytest.mark.budget,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cost is read from /proc"),
+]
+
+SLACK = 1.25
+N_RUNS = 4
+NPULSE = (sys.executable, "-m", "npulse")
+DETAIL = rb"difference begins here"
+DOWN, UP, PAGE_DOWN = b"\x1b[B", b"\x1b[A", b"\x1b[6~"
+FIRST_PAINT_S, HELP_S, ROW_WITH_DETAIL_S = 0.450, 0.150, 0.040
+ROW_BYTES, DETAIL_BYTES, PAGE_BYTES, START_BYTES = 500, 3_000, 8_000, 45_000
+QUIET_S = 0.6  # longer than the pause before the detail and what it takes to make it
+
+
+def demo(**words: str) -> PtyProgram:
+    return PtyProgram((*NPULSE, "demo"), plain_environ(LANG="C.UTF-8", **words), columns=120, rows=40)
+
+
+def test_first_paint() -> None:
+    """Up to the moment at which the tab bar is on the line."""
+    costs = []
+    for _ in range(N_RUNS):
+        with demo() as program:
+            program.read_until(rb"7 Rounds")
+            costs.append(program.cpu_s())
+    assert min(costs) <= FIRST_PAINT_S * SLACK, costs
+
+
+def test_help() -> None:
+    environ = {**os.environ, "PYTHONPATH": str(REPO / "src")}
+    costs = []
+    for _ in range(N_RUNS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*NPULSE, "--help"], env=environ, stdout=subprocess.DEVNULL, check=True, timeout=30)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        costs.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(costs) <= HELP_S * SLACK, costs
+
+
+@pytest.fixture(scope="module")
+def settled(_state_root: object) -> Iterator[tuple[PtyProgram, int]]:
+    """The demo once everything stands, and the bytes that this took; in full colour, which costs most."""
+    with demo(COLORTERM="truecolor") as program:
+        program.read_until(DETAIL)
+        program.read_quiet(QUIET_S)
+        yield program, len(program.output)
+
+
+def frames_after(program: PtyProgram, key: bytes) -> list[int]:
+    """Sizes of the frames that a key brings, in their order."""
+    start = len(program.output)
+    program.send(key)
+    program.read_until(re.escape(FRAME_START))
+    program.read_quiet(QUIET_S)
+    return [len(frame) for frame in program.output[start:].split(FRAME_START)[1:]]
+
+
+def test_start(settled: tuple[PtyProgram, int]) -> None:
+    assert settled[1] <= START_BYTES
+
+
+def test_row_down(settled: tuple[PtyProgram, int]) -> None:
+    """Table and cursor in the first frame; strip and detail after their pause."""
+    program, _ = settled
+    cpu_before = program.cpu_s()
+    costs = [frames_after(program, key) for key in (DOWN, DOWN, DOWN, DOWN, UP, DOWN)]
+    cpu_s = (program.cpu_s() - cpu_before) / len(costs)
+    assert max(frames[0] for frames in costs) <= ROW_BYTES, costs
+    assert max(sum(frames[1:]) for frames in costs) <= DETAIL_BYTES, costs
+    assert min(sum(frames[1:]) for frames in costs) > 0, "the detail has followed"
+    assert cpu_s <= ROW_WITH_DETAIL_S * SLACK
+
+
+def test_held_key_makes_no_details_on_the_way(settled: tuple[PtyProgram, int]) -> None:
+    program, _ = settled
+    frames = frames_after(program, DOWN * 10)
+    assert sum(frames) <= 10 * ROW_BYTES + DETAIL_BYTES, frames
+
+
+def test_page_down(settled: tuple[PtyProgram, int]) -> None:
+    program, _ = settled
+    costs = [frames_after(program, PAGE_DOWN) for _ in range(3)]
+    assert max(frames[0] for frames in costs) <= PAGE_BYTES, costs
+    assert max(sum(frames[1:]) for frames in costs) <= DETAIL_BYTES, costs
+
+
+def test_idle_is_silent(settled: tuple[PtyProgram, int]) -> None:
+    program, _ = settled
+    program.read_quiet(QUIET_S)
+    cpu_before = program.cpu_s()
+    assert program.read_for(3.0) == b""
+    assert program.cpu_s() - cpu_before <= 0.1

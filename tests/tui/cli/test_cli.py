@@ -1,0 +1,480 @@
+"""The commands as scripts and CI use them: output, exit codes, messages, and what they must not touch."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npulse.core.areas import all_rules
+from npulse.core.text import safe_text
+from npulse.tui.actions import ACTIONS
+from npulse.tui.cli.main import run
+
+from ..panes.captures import NAMES, ORIGIN, Call, chain, write_capture, write_pair
+
+REPO = Path(__file__).resolve().parents[3]
+Capture = pytest.CaptureFixture[str]
+
+
+def npulse(
+    *words: str, env: dict[str, str] | None = None, stdin: int = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[bytes]:
+    """The program as a shell starts it, its output in pipes."""
+    environ = {**os.environ, "PYTHONPATH": str(REPO / "src"), **(env or {})}
+    argv = [sys.executable, "-m", "npulse", *words]
+    return subprocess.run(argv, env=environ, stdin=stdin, capture_output=True, timeout=60, check=False)
+
+
+def call(*words: str | Path) -> int:
+    """The same in this process."""
+    return run([str(word) for word in words])
+
+
+@pytest.fixture
+def bad_run(tmp_path: Path) -> Path:
+    return write_pair(tmp_path / "bad")
+
+
+@pytest.fixture
+def good_run(tmp_path: Path) -> Path:
+    return write_pair(tmp_path / "good", bad=None)
+
+
+def said_once(capsys: Capture) -> list[str]:
+    """What stands on stderr, after a check that nothing stands on stdout and that it is short."""
+    told = capsys.readouterr()
+    lines = told.err.splitlines()
+    assert told.out == "" and 1 <= len(lines) <= 2 and "Traceback" not in told.err
+    assert lines[0].startswith("npulse: ") and all(line.startswith("  ") for line in lines[1:])
+    return lines
+
+
+# ---- help, version, demo ----
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help(word: str) -> None:
+    done = npulse(word)
+    text = done.stdout.decode()
+    assert done.returncode == 0 and done.stderr == b""
+    assert all(f"  {command} " in text for command in ("open", "demo", "precision", "rules", "keys"))
+
+
+def test_version() -> None:
+    import npulse as product
+
+    done = npulse("--version")
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, f"npulse {product.__version__}\n", b"")
+
+
+def test_help_and_version_import_neither_textual_nor_numpy_nor_pandas() -> None:
+    code = (
+        "import sys; from npulse.tui.cli.main import run; run(['--help']); run(['--version']);"
+        "print(sorted({'textual', 'rich', 'numpy', 'pandas', 'multiprocessing'} & set(sys.modules)))"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(REPO / "src")}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines()[-1] == "[]"
+
+
+def test_demo_in_a_pipe_names_verdict_and_origin_and_exits_0() -> None:
+    done = npulse("demo")
+    text = done.stdout.decode()
+    assert done.returncode == 0 and done.stderr == b""
+    assert "verdict FAIL" in text and "verdict WARN" in text
+    assert "ORIGIN  Module.model.layers.25.self_attn.qkv_proj.Linear.forward.0" in text
+
+
+def test_demo_of_an_unknown_name(capsys: Capture) -> None:
+    assert call("demo", "nothing") == 2
+    assert "nothing" in said_once(capsys)[0]
+
+
+def test_path_in_a_pipe_prints_the_triage(bad_run: Path) -> None:
+    done = npulse(str(bad_run))
+    text = done.stdout.decode()
+    assert done.returncode == 1 and done.stderr == b""
+    assert "2 msprobe.dump" in text and f"ORIGIN  {ORIGIN}" in text
+    assert npulse("open", str(bad_run)).stdout.decode() == text
+    assert npulse("--plain", str(bad_run)).stdout.decode() == text
+
+
+def test_triage_of_a_folder_without_anything(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "empty").mkdir()
+    assert call(tmp_path / "empty") == 4, "nothing was compared: that is no pass"
+    text = capsys.readouterr().out
+    assert str(tmp_path / "empty") in text and "looked for dump.json" in text
+
+
+# ---- precision: formats ----
+
+
+def test_text(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run) == 1
+    told = capsys.readouterr()
+    assert told.err == "" and "verdict FAIL" in told.out and f"ORIGIN  {ORIGIN}" in told.out
+
+
+def test_json(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "--format", "json", "--tables") == 1
+
+    def refuse(token: str) -> None:
+        raise AssertionError(f"{token} is no JSON")
+
+    report = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert report["schema"] == 1 and report["command"] == "precision" and report["verdict"] == "fail"
+    first = report["findings"][0]
+    assert (first["subject"], first["role"], first["rule"]) == (ORIGIN, "origin", "precision.operator")
+    by_hand = cosine_of(ORIGIN)
+    assert first["figures"]["cosine"] == pytest.approx(by_hand, abs=1e-12)
+    row = report["tables"]["precision"][2 * NAMES.index(ORIGIN) + 1]
+    assert row["role"] == "origin" and row["cosine"] == first["figures"]["cosine"]
+
+
+def cosine_of(name: str) -> float:
+    target, golden = (
+        {n: o[0] for n, _, o in chain(bad=bad)}[name].astype(np.float64) for bad in (ORIGIN, None)
+    )
+    return float((target * golden).sum() / np.sqrt((target**2).sum() * (golden**2).sum()))
+
+
+def test_json_lines(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "--format", "jsonl") == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) > 1 and any(line.get("subject") == ORIGIN for line in lines)
+
+
+def test_markdown_and_csv(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "--format", "md") == 1
+    text = capsys.readouterr().out
+    assert text.startswith("#") and ORIGIN in text
+    assert call("precision", bad_run, "--format", "csv", "--tables") == 1
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["role"] for row in rows].count("origin") == 1 and len(rows) == 2 * len(NAMES)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "md", "csv", "txt"])
+def test_output_file_decides_the_format(bad_run: Path, tmp_path: Path, capsys: Capture, suffix: str) -> None:
+    path = tmp_path / f"report.{suffix}"
+    assert call("precision", bad_run, "-o", path) == 1
+    told = capsys.readouterr()
+    assert told.out == "" and "Traceback" not in told.err and path.stat().st_size > 0
+    named = {"txt": "text"}.get(suffix, suffix)
+    assert call("precision", bad_run, "--format", named) == 1
+    assert path.read_text(encoding="utf-8") == capsys.readouterr().out
+    assert [p.name for p in tmp_path.iterdir() if p.is_file()] == [path.name], "nothing is left beside it"
+
+
+# ---- precision: exit codes and choices ----
+
+
+def nudged(factor: float) -> list[Call]:
+    """The chain with its last output a little off: above rounding, far from an error."""
+    *calls, (name, given, (output,)) = chain()
+    noise = np.random.default_rng(1).standard_normal(output.shape).astype(np.float32)
+    return [*calls, (name, given, [output + np.float32(factor) * noise])]
+
+
+def test_exit_code_0_and_strict(good_run: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert call("precision", good_run) == call("precision", good_run, "--strict") == 0
+    write_capture(tmp_path / "warn" / "npu", nudged(1e-3))
+    write_capture(tmp_path / "warn" / "cpu", chain())
+    assert call("precision", tmp_path / "warn") == 0
+    assert call("precision", tmp_path / "warn", "--strict") == 1
+    assert "verdict WARN" in capsys.readouterr().out
+
+
+def test_exit_code_4_where_something_could_not_be_read(good_run: Path, capsys: Capture) -> None:
+    name = f"{NAMES[0]}.output.0.npy"
+    (good_run / "npu/step0/rank0/dump_tensor_data" / name).unlink()
+    assert call("precision", good_run) == 4
+    assert name in capsys.readouterr().out
+
+
+def test_exit_code_4_for_one_capture_alone(tmp_path: Path, capsys: Capture) -> None:
+    write_capture(tmp_path / "one", chain())
+    assert call("precision", tmp_path / "one") == 4
+    assert "UNKNOWN" in capsys.readouterr().out
+
+
+def test_two_captures_named_on_the_line(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run / "npu", bad_run / "cpu") == 1
+    first = capsys.readouterr().out
+    assert f"ORIGIN  {ORIGIN}" in first
+    assert call("precision", bad_run / "cpu", bad_run / "npu") == 1, (
+        "the first is the target, whatever its name"
+    )
+
+
+def test_rank_and_step(tmp_path: Path, capsys: Capture) -> None:
+    for rank in (0, 1):
+        for step in (0, 1):
+            bad = ORIGIN if (rank, step) == (1, 0) else None
+            write_capture(tmp_path / "run/npu", chain(bad=bad), rank=rank, step=step)
+            write_capture(tmp_path / "run/cpu", chain(), rank=rank, step=step)
+    run_path = tmp_path / "run"
+    assert call("precision", run_path) == 1
+    assert call("precision", run_path, "--rank", "0") == call("precision", run_path, "--step", "1") == 0
+    capsys.readouterr()
+    assert call("precision", run_path, "--rank", "1", "--step", "0", "--format", "json") == 1
+    location = json.loads(capsys.readouterr().out)["findings"][0]["location"]
+    assert (location["rank"], location["step"]) == (1, 0)
+    assert call("precision", run_path, "--rank", "7") == 2
+    assert "7" in " ".join(said_once(capsys))
+
+
+def test_round(tmp_path: Path, capsys: Capture) -> None:
+    write_capture(tmp_path / "run/golden", chain())
+    write_capture(tmp_path / "run/round1/target", chain(bad=ORIGIN))
+    write_capture(tmp_path / "run/round2/target", chain())
+    assert call("precision", tmp_path / "run") == 0, "the newest round"
+    assert call("precision", tmp_path / "run", "--round", "round1") == 1
+    capsys.readouterr()
+    assert call("precision", tmp_path / "run", "--round", "round9") == 2
+    assert "round9" in said_once(capsys)[0]
+
+
+def test_criteria(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "--criteria", "cosine=0.5,norm_ratio_low=0.1,norm_ratio_high=9") == 0
+    capsys.readouterr()
+    assert call("precision", bad_run, "--criteria", "cosinus=0.5") == 2
+    assert "cosinus" in said_once(capsys)[0]
+    assert call("precision", bad_run, "--criteria", "cosine=much") == 2
+    said_once(capsys)
+
+
+def test_chinese(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "--lang", "zh") == 1
+    text = capsys.readouterr().out
+    assert "输入一致" in text and "inputs agree" not in text and ORIGIN in text
+    assert call("precision", bad_run, "--lang", "fr") == 2
+    assert "'fr'" in said_once(capsys)[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["precision"], "Missing argument"),
+        (["precision", "no/such/folder"], "no/such/folder"),
+        (["precision", "no/such/folder", "--format", "xml"], "unknown format 'xml'"),
+        (["precision", "x", "--nonsense"], "--nonsense"),
+        (["no/such/folder"], "no/such/folder"),
+        (["no-such-command"], "no-such-command"),
+        (["overflow", "x"], "'overflow' is not built yet"),
+        (["rules", "precision.scaler"], "precision.scaler"),
+        (["keys", "check", "no/such.toml"], "no/such.toml"),
+        (["--plain"], "nothing to show"),
+    ],
+)
+def test_wrong_use_is_one_line_and_a_hint(words: list[str], said: str, capsys: Capture) -> None:
+    assert run(words) == 2
+    assert said in said_once(capsys)[0]
+
+
+def test_a_folder_without_a_pair_says_what_is_needed(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "x").mkdir()
+    assert call("precision", tmp_path / "x") == 2
+    lines = said_once(capsys)
+    assert str(tmp_path / "x") in lines[0] and "golden" in lines[1]
+
+
+def test_output_into_the_run_is_refused(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "-o", bad_run / "out.json") == 2
+    assert "not written into the run" in said_once(capsys)[0]
+    assert call("precision", bad_run, "-o", bad_run.parent / "out.docx") == 2
+    said_once(capsys)
+
+
+def test_control_characters_in_a_path_do_not_reach_the_terminal(capsys: Capture) -> None:
+    assert run(["\x1b[2Jx\x07"]) == 2
+    line = said_once(capsys)[0]
+    assert "\x1b" not in line and "\x07" not in line and safe_text("\x1b[2Jx\x07") in line
+
+
+def test_interrupted_is_130(bad_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    from npulse.core import api
+
+    def interrupt(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "compare", interrupt)
+    assert call("precision", bad_run) == 130
+    told = capsys.readouterr()
+    assert told.out == "" and "Traceback" not in told.err
+
+
+def test_an_unexpected_error_is_five_lines_and_a_log(
+    bad_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    from npulse.core import api
+
+    def crash(*args: object, **options: object) -> None:
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(api, "compare", crash)
+    assert call("precision", bad_run) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 5 and "ZeroDivisionError: boom" in lines[0] and "Traceback" not in "".join(lines)
+
+
+# ---- locale and pipes ----
+
+
+@pytest.mark.parametrize("words", [("demo",), ("rules",), ("keys",), ("--help",)])
+def test_output_in_the_c_locale_is_ascii(words: tuple[str, ...]) -> None:
+    done = npulse(*words, env={"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert done.returncode == 0 and done.stdout.isascii() and done.stderr == b""
+    assert b"Traceback" not in done.stdout
+
+
+def test_hostile_names_in_text_output(tmp_path: Path, capsys: Capture) -> None:
+    name = "Module.[red]注\x1b]52;c;cHduZWQ=\x07.Linear.forward.0"
+    calls = [(name, i, o) for _, i, o in chain()[:1]]
+    write_capture(tmp_path / "run/npu", calls, with_files=False)
+    write_capture(
+        tmp_path / "run/cpu", [(n, i, [o[0] * np.float32(2)]) for n, i, o in calls], with_files=False
+    )
+    for format_name in ("text", "md", "csv"):
+        assert call("precision", tmp_path / "run", "--format", format_name) == 1
+        text = capsys.readouterr().out
+        assert "注" in text and not {
+            c for c in text if ord(c) < 32 and c not in "\r\n" or 0x7F <= ord(c) < 0xA0
+        }
+
+
+@pytest.mark.parametrize("words", ["rules", "keys", "demo", "precision {run} --format csv --tables"])
+def test_a_reader_that_leaves_is_no_error(bad_run: Path, words: str) -> None:
+    command = f"'{sys.executable}' -m npulse {words.format(run=bad_run)} | head -1"
+    environ = {**os.environ, "PYTHONPATH": str(REPO / "src")}
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], env=environ, capture_output=True, timeout=60, check=False
+    )
+    assert done.stdout.count(b"\n") == 1 and done.stderr == b""
+
+
+# ---- rules and keys ----
+
+
+def test_rules_lists_every_rule(capsys: Capture) -> None:
+    assert run(["rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [rule.id for rule in all_rules()]
+    assert run(["rules", "--format", "json"]) == 0
+    assert [rule["id"] for rule in json.loads(capsys.readouterr().out)] == [rule.id for rule in all_rules()]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_one_rule_in_full(capsys: Capture, lang: str) -> None:
+    rule = next(r for r in all_rules() if r.id == "precision.scalar")
+    assert run(["rules", "precision.scalar", "--lang", lang]) == 0
+    text, at = capsys.readouterr().out, int(lang == "zh")
+    assert all(part[at] in text for part in (rule.title, rule.meaning, rule.threshold, rule.silence))
+
+
+def test_wrong_rule_suggests_near_ones(capsys: Capture) -> None:
+    assert run(["rules", "precision.scaler"]) == 2
+    assert "precision.scalar" in said_once(capsys)[1]
+
+
+def test_keys_prints_the_map_in_force(capsys: Capture) -> None:
+    assert run(["keys"]) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    lines = told.out.splitlines()
+    assert len(lines) >= len([a for a in ACTIONS if a.palette])
+    assert any(line.split()[:2] == ["s", "table.sort"] for line in lines)
+
+
+def test_keys_check(tmp_path: Path, capsys: Capture) -> None:
+    good, wrong = tmp_path / "good.toml", tmp_path / "wrong.toml"
+    good.write_text('name = "mine"\n[bindings]\n"table.sort" = "z"\n')
+    wrong.write_text('[bindings]\n"table.sort" = "esc"\n"no.action" = "z"\n')
+    assert call("keys", "check", good) == 0
+    assert capsys.readouterr().out == f"{good}: ok\n"
+    assert call("keys", "check", wrong) == 2
+    text = capsys.readouterr().out
+    assert "unknown key 'esc'" in text and "'no.action'" in text and "Traceback" not in text
+
+
+@pytest.mark.parametrize("name", ["default", "vim", "emacs"])
+def test_shipped_key_maps_are_valid(name: str, capsys: Capture) -> None:
+    assert call("keys", "check", REPO / "keymaps" / f"{name}.toml") == 0, capsys.readouterr().out
+
+
+def test_a_wrong_user_map_is_told_on_stderr(capsys: Capture) -> None:
+    folder = Path(os.environ["NPULSE_CONFIG_DIR"])
+    folder.mkdir(parents=True)
+    (folder / "keymap.toml").write_text('[bindings]\n"table.sort" = "esc"\n')
+    assert run(["keys"]) == 2
+    told = capsys.readouterr()
+    assert "unknown key 'esc'" in told.err and "table.sort" in told.out
+
+
+# ---- the run is not touched ----
+
+
+@pytest.fixture
+def read_only() -> Iterator[Callable[[Path], None]]:
+    """Takes the right to write from everything in a folder, and gives it back in the end."""
+    changed: list[tuple[Path, int]] = []
+
+    def close(folder: Path) -> None:
+        for path in (folder, *folder.rglob("*")):
+            changed.append((path, path.stat().st_mode))
+            path.chmod(path.stat().st_mode & ~0o222)
+
+    yield close
+    for path, mode in changed:
+        path.chmod(mode)
+
+
+def listing(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Every entry with its size, mode and time of change."""
+    found = {}
+    for path in (folder, *folder.rglob("*")):
+        status = path.lstat()
+        found[str(path)] = (status.st_size, status.st_mode, status.st_mtime_ns)
+    return found
+
+
+def test_a_read_only_run_works_and_stays_as_it_was(
+    bad_run: Path,
+    tmp_path: Path,
+    read_only: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    read_only(bad_run)
+    before = listing(bad_run)
+    monkeypatch.chdir(bad_run)
+    assert call(".") == 1
+    assert call("precision", ".") == call("precision", ".", "--no-cache") == 1
+    assert call("precision", "npu", "cpu", "-o", tmp_path / "out.json") == 1
+    assert call("precision", ".", "-o", "out.json") == 2
+    assert listing(bad_run) == before
+    assert "not written into the run" in capsys.readouterr().err
+
+
+def test_the_demo_stays_as_it_was() -> None:
+    folder = REPO / "sample_runs" / "w8a8"
+    before = listing(folder)
+    assert npulse("demo").returncode == 0
+    assert listing(folder) == before
+
+
+def test_results_are_kept_in_the_cache_folder_only_where_asked(bad_run: Path) -> None:
+    cache = Path(os.environ["NPULSE_CACHE_DIR"])
+    assert call("precision", bad_run, "--no-cache") == 1
+    assert not cache.exists()
+    assert call("precision", bad_run) == 1
+    assert any(cache.rglob("*.npz"))

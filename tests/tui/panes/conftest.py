@@ -1,0 +1,73 @@
+"""The precision pane in the workbench, over folders that the tests write."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from npulse.tui.app import NpulseApp
+from npulse.tui.panes import make_pane
+from npulse.tui.panes.precision.detail import DetailView
+from npulse.tui.panes.precision.pane import PrecisionPane
+
+N_TRIES = 1500
+
+
+@pytest.fixture
+def open_app(make_app: Callable[..., NpulseApp]) -> Callable[..., NpulseApp]:
+    """The workbench on a folder, as `npulse FOLDER` opens it."""
+
+    def make(run: Path, **options: Any) -> NpulseApp:
+        options.setdefault("open_run", None)
+        options.setdefault("make_pane", make_pane)
+        options.setdefault("first_pane", "precision")
+        return make_app(str(run), **options)
+
+    return make
+
+
+@pytest.fixture
+def until() -> Callable[..., Awaitable[None]]:
+    """Let the app run until something holds; fails where it never does."""
+
+    async def wait(pilot: Any, holds: Callable[[], object]) -> None:
+        for _ in range(N_TRIES):
+            await pilot.pause()
+            if holds():
+                return
+            await pilot.pause(0.01)
+        assert holds()
+
+    return wait
+
+
+def pane_of(app: NpulseApp) -> PrecisionPane:
+    pane = app.pane
+    assert isinstance(pane, PrecisionPane)
+    return pane
+
+
+@pytest.fixture
+def compared(until: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[PrecisionPane]]:
+    """The pane once the comparison is complete and the detail of the first finding stands."""
+
+    async def wait(pilot: Any) -> PrecisionPane:
+        app = pilot.app
+
+        def is_done() -> bool:
+            pane = app.pane
+            return (
+                isinstance(pane, PrecisionPane)
+                and pane.shown is not None
+                and pane.shown.comparison.stage == "complete"
+                and not app._busy.get("precision")
+                and pane.query_one(DetailView).detail is not None
+            )
+
+        await until(pilot, is_done)
+        return pane_of(app)
+
+    return wait

@@ -1,0 +1,102 @@
+"""What is sent of a frame: all that differs from the screen, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from npulse.tui.frames import Frames, Pieces, blanks_joined
+
+RED, GREEN = Style(color="red", bgcolor="black"), Style(color="green", bgcolor="black")
+LINED = Style(color="red", bgcolor="black", underline=True)
+WIDTH = 12
+
+
+def strip(text: str, style: Style = RED) -> Strip:
+    return Strip([Segment(text, style)], cell_len(text))
+
+
+def chops(*lines: dict[int, Strip]) -> ChopsUpdate:
+    ends = [[x + s.cell_length for x, s in line.items()] for line in lines]
+    return ChopsUpdate(lines, [(y, 0, WIDTH) for y in range(len(lines))], ends)
+
+
+def pieces(frames: Frames, update: Any) -> list[tuple[int, int, str]]:
+    found = frames.changed(update)
+    assert found is None or isinstance(found, Pieces)
+    return [(y, x, s.text) for y, x, s in found.pieces] if found else []
+
+
+def test_only_what_differs_is_sent() -> None:
+    frames = Frames()
+    before = chops({0: strip("aaaa"), 4: strip("bbbbbbbb")}, {0: strip("cccc"), 4: strip("dddddddd")})
+    assert len(pieces(frames, before)) == 4
+    assert pieces(frames, before) == []
+    after = chops({0: strip("aaaa"), 4: strip("b2bbbbbb")}, {0: strip("cccc", GREEN), 4: strip("dddddddd")})
+    assert pieces(frames, after) == [(0, 4, "b2bbbbbb"), (1, 0, "cccc")]
+
+
+def test_a_piece_that_was_drawn_over_is_sent_again() -> None:
+    frames = Frames()
+    narrow = {0: strip("aaaa"), 4: strip("bbbbbbbb")}
+    pieces(frames, chops(narrow))
+    assert pieces(frames, chops({0: strip("wwwwwwwwwwww")})) == [(0, 0, "wwwwwwwwwwww")]
+    assert pieces(frames, chops(narrow)) == [(0, 0, "aaaa"), (0, 4, "bbbbbbbb")]
+
+
+def test_a_full_frame_is_sent_whole_and_remembered() -> None:
+    frames = Frames()
+    full = LayoutUpdate([[strip("aaaa"), strip("bbbbbbbb")]], Region(0, 0, WIDTH, 1))
+    assert frames.changed(full) is full and frames.changed(full) is full
+    assert pieces(frames, chops({0: strip("aaaa"), 4: strip("changed!")})) == [(0, 4, "changed!")]
+
+
+def test_a_span_cuts_the_piece_as_the_framework_does() -> None:
+    update = ChopsUpdate([{0: strip("abcdefgh"), 8: strip("wxyz")}], [(0, 2, 5)], [[8, 12]])
+    assert pieces(Frames(), update) == [(0, 0, "abcde")]
+
+
+def test_blanks_join_a_neighbour_that_looks_the_same_there() -> None:
+    blank = Segment("  ", Style(bgcolor="black"))
+    line = Strip([blank, Segment("ab", RED), blank, Segment("cd", LINED), blank])
+    joined = blanks_joined(line)
+    assert [(s.text, s.style) for s in joined] == [("  ab  ", RED), ("cd", LINED), ("  ", blank.style)]
+
+
+_STYLES = st.sampled_from(
+    [RED, GREEN, LINED, Style(bgcolor="black"), Style(bgcolor="blue"), RED + Style(reverse=True), None]
+)
+
+
+@given(st.lists(st.tuples(st.text("ab 中", min_size=1, max_size=4), _STYLES), max_size=8))
+def test_joining_changes_no_cell_that_can_be_seen(parts: list[tuple[str, Style | None]]) -> None:
+    line = Strip([Segment(text, style) for text, style in parts])
+    joined = blanks_joined(line)
+    assert joined.text == line.text and len(list(joined)) <= len(list(line))
+
+    def cells(given_strip: Strip) -> list[Any]:
+        seen = []
+        for segment in given_strip:
+            style = segment.style or Style()
+            drawn = bool(style.underline or style.reverse)
+            for character in segment.text:
+                hidden = character == " " and not drawn
+                seen.append((character, style.bgcolor, drawn, None if hidden else style.color))
+        return seen
+
+    assert cells(joined) == cells(line)
+
+
+def test_what_is_sent_moves_the_cursor_to_each_piece() -> None:
+    console = Console(color_system="truecolor", force_terminal=True)
+    sent = Pieces([(3, 7, strip("x", Style())), (4, 0, strip("y", Style()))]).render_segments(console)
+    assert sent == "\x1b[4;8Hx\x1b[5;1Hy"

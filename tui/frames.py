@@ -1,0 +1,100 @@
+"""What is on the terminal, so that a frame sends only what differs from it.
+
+The framework paints a widget again after each layout and whenever it is told to, changed or not: a start
+would cost nine screens of bytes, a new detail all its lines. A full frame is always sent whole: whatever else
+was written to the terminal goes with the next page that opens, resize or return from the editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from rich.console import Console, RenderableType
+from rich.control import Control
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
+
+Piece = tuple[int, int, Strip]
+"""Line, column, and what stands there."""
+
+
+class Pieces(CompositorUpdate):
+    """Some pieces of lines."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        self.pieces = pieces
+
+    def render_segments(self, console: Console) -> str:
+        return "".join(
+            Control.move_to(x, y).segment.text + blanks_joined(strip).render(console)
+            for y, x, strip in self.pieces
+        )
+
+
+class Frames:
+    """Remembers what was sent. `changed` must be asked for each frame that is sent, and for no other."""
+
+    def __init__(self) -> None:
+        self._drawn: dict[int, dict[int, Strip]] = {}
+
+    def changed(self, update: RenderableType) -> RenderableType | None:
+        """The part of a frame that is not on the screen yet; None if all of it is."""
+        if isinstance(update, ChopsUpdate):
+            pieces = [piece for piece in _pieces(update) if self._take(*piece)]
+            return cast(RenderableType, Pieces(pieces)) if pieces else None
+        self._drawn.clear()
+        if isinstance(update, LayoutUpdate):
+            for y, line in enumerate(update.strips, update.region.y):
+                x = update.region.x
+                for strip in line:
+                    self._take(y, x, strip)
+                    x += strip.cell_length
+        return update
+
+    def _take(self, y: int, x: int, strip: Strip) -> bool:
+        line = self._drawn.setdefault(y, {})
+        if line.get(x) == strip:
+            return False
+        end = x + strip.cell_length
+        for left in [at for at, old in line.items() if at < end and at + old.cell_length > x]:
+            del line[left]
+        line[x] = strip
+        return True
+
+
+def blanks_joined(strip: Strip) -> Strip:
+    """The same to the eye in fewer runs: blanks join their neighbour where only the text colour differs."""
+    runs: list[Segment] = []
+    for segment in strip:
+        before = runs[-1] if runs else None
+        if before is None or before.control or segment.control:
+            runs.append(segment)
+        elif before.style == segment.style or _is_blank_on(segment, before.style):
+            runs[-1] = Segment(before.text + segment.text, before.style)
+        elif _is_blank_on(before, segment.style):
+            runs[-1] = Segment(before.text + segment.text, segment.style)
+        else:
+            runs.append(segment)
+    return Strip(runs, strip.cell_length)
+
+
+def _is_blank_on(segment: Segment, style: Style | None) -> bool:
+    """Whether a run would look the same in this style."""
+    own = segment.style
+    if own is None or style is None or segment.text.strip(" "):
+        return False
+    return own.bgcolor == style.bgcolor and not any(
+        each.reverse or each.underline or each.underline2 or each.overline or each.strike or each.link
+        for each in (own, style)
+    )
+
+
+def _pieces(update: ChopsUpdate) -> Iterator[Piece]:
+    """What the update would draw: each strip that touches a span, cut where the span ends."""
+    for y, start, stop in update.spans:
+        for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if strip is not None and x < stop and end > start:
+                yield y, x, strip if end <= stop else strip.crop(0, stop - x)
