@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from npulse.core.formats.msprobe.names import parse_name
-from npulse.core.formats.msprobe.records import INPUT, KWARGS, PARAMETERS, TENSOR
+from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
 
-from .roles import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin
+from .roles import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
 from .verdict import ERROR
 
 if TYPE_CHECKING:
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 COMMUNICATION = ("Distributed", "MintDistributed")
 """Prefixes of API calls in which ranks exchange tensors."""
 
-SENDERS = {"recv": ("send", "isend"), "irecv": ("send", "isend")}
-"""What a peer calls where this rank receives from one peer alone."""
+SENDS, RECEIVES = ("send", "isend"), ("recv", "irecv")
+"""APIs between two ranks alone: what one calls, the other answers."""
+
+GIVEN = (INPUT, KWARGS, PARAMETERS)
+
+Walk = Callable[[frozenset[int]], Roles]
+"""The roles of one rank, given the calls that only carry what a peer was given."""
 
 Meeting = tuple[Any, ...]
 """What the calls have in common in which ranks meet: API and group, or the two ends, and a running number."""
@@ -34,76 +39,110 @@ class _Meetings:
 
     calls: dict[Meeting, int] = field(default_factory=dict)
     of_call: dict[int, Meeting] = field(default_factory=dict)
+    senders: set[int] = field(default_factory=set)
+
+    def is_sender(self, call: int) -> bool:
+        return call in self.senders
 
 
-def carry_through_collectives(ranks: Sequence[RankComparison]) -> None:
-    """Take back origins that a peer's bad input explains. Changes the roles of `ranks`.
+def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[Walk]) -> list[RankComparison]:
+    """The ranks with roles in which what a peer was given wrong is no origin here.
 
-    Cost: O(calls) where several ranks differ, else nothing.
+    walks: for each rank its roles, given the calls that only carry. A rank is walked again when a peer turns
+    out to have been given bad inputs, until nothing changes. Cost: O(calls) where several ranks differ.
     """
-    if len(ranks) < 2 or not any(rank.roles.origins for rank in ranks):
-        return
-    meetings = [_meetings(rank) for rank in ranks]
-    for here, mine in zip(ranks, meetings, strict=True):
-        peers = [
-            (other, theirs)
-            for other, theirs in zip(ranks, meetings, strict=True)
-            if other is not here and other.step == here.step
-        ]
+    found = list(ranks)
+    if len(found) < 2 or not any(_differs(rank) for rank in found):
+        return found
+    meetings = [_meetings(rank) for rank in found]
+    carried: list[frozenset[int]] = [frozenset()] * len(found)
+    for _ in found:
+        before = list(carried)
+        for place, here in enumerate(found):
+            carried[place] |= frozenset(
+                call for call in _exchanges(here, meetings[place]) if _is_carried(found, meetings, place, call)
+            )
+            if carried[place] != before[place]:
+                found[place] = replace(here, roles=walks[place](carried[place]))
+        if carried == before:
+            break
+    for place, here in enumerate(found):
         for origin in list(here.roles.origins):
-            if origin.cause in ("operator", "drift"):
-                _judge(here, origin, mine, peers)
+            call = origin.call
+            is_met = bool(_met(found, meetings, place, call))
+            if call in meetings[place].of_call and not is_met and not _has_tensor_input(here, call):
+                _set_unknown(here, origin)
+    return found
 
 
-def _judge(
-    here: RankComparison, origin: Origin, mine: _Meetings, peers: Sequence[tuple[RankComparison, _Meetings]]
-) -> None:
-    name = parse_name(here.rows.pairing.name(here.target, here.golden, origin.call))
-    meeting = mine.of_call.get(origin.call)
-    met = [
-        (peer, call)
-        for peer, theirs in peers
-        for call in (
-            [theirs.calls[meeting]]
-            if meeting in theirs.calls
-            else _same_module(peer, here, origin.call)
-            if name.kind == "module"
-            else ()
-        )
-    ]
-    if any(is_given_bad(peer, call) for peer, call in met):
-        _take_back(here, origin, INHERITED)
-    elif meeting is not None and not met and not _has_tensor_input(here, origin.call):
-        # what was received is wrong, and nobody recorded what was sent
-        _take_back(here, origin, UNKNOWN_ROLE)
+def _differs(rank: RankComparison) -> bool:
+    return bool(rank.roles.origins) or bool((rank.roles.call == UNKNOWN_ROLE).any())
 
 
-def _take_back(rank: RankComparison, origin: Origin, role: int) -> None:
-    rank.roles.origins.remove(origin)
-    rank.roles.call[origin.call] = role
-    of_call = rank.rows.pairing.row_call == origin.call
-    rank.roles.row[of_call & (rank.roles.row == ORIGIN)] = role
+def _exchanges(rank: RankComparison, meetings: _Meetings) -> Iterator[int]:
+    """Calls that may carry: communication, and modules that began something (ranks may meet inside them)."""
+    yield from meetings.of_call
+    for origin in rank.roles.origins:
+        if origin.cause in ("operator", "drift", "overwritten") and origin.call not in meetings.of_call:
+            if parse_name(rank.rows.pairing.name(rank.target, rank.golden, origin.call)).kind == "module":
+                yield origin.call
 
 
-def is_given_bad(rank: RankComparison, call: int) -> bool:
-    """True if an input, argument or parameter of the call differs, or inherits."""
+def _is_carried(ranks: Sequence[RankComparison], meetings: Sequence[_Meetings], place: int, call: int) -> bool:
+    if is_given_bad(ranks[place], call):
+        return False
     return any(
-        rank.rows.verdict[row] == ERROR or rank.roles.row[row] in (ORIGIN, INHERITED)
-        for row in _given(rank, call)
+        is_given_bad(ranks[peer], other, is_sender=meetings[peer].is_sender(other))
+        for peer, other in _met(ranks, meetings, place, call)
     )
 
 
-def _given(rank: RankComparison, call: int) -> Iterator[int]:
+def _met(
+    ranks: Sequence[RankComparison], meetings: Sequence[_Meetings], place: int, call: int
+) -> list[tuple[int, int]]:
+    """(place of the peer, its call) of all that meet with this call."""
+    here, meeting = ranks[place], meetings[place].of_call.get(call)
+    found: list[tuple[int, int]] = []
+    for peer, other in enumerate(ranks):
+        if peer == place or other.step != here.step:
+            continue
+        if meeting is None:
+            found += [(peer, c) for c in _same_module(other, here, call)]
+        elif meeting in meetings[peer].calls:
+            found.append((peer, meetings[peer].calls[meeting]))
+    return found
+
+
+def _set_unknown(rank: RankComparison, origin: Origin) -> None:
+    """What was received is wrong, and nobody recorded what was sent."""
+    rank.roles.origins.remove(origin)
+    rank.roles.call[origin.call] = UNKNOWN_ROLE
+    of_call = rank.rows.pairing.row_call == origin.call
+    rank.roles.row[of_call & (rank.roles.row == ORIGIN)] = UNKNOWN_ROLE
+
+
+def is_given_bad(rank: RankComparison, call: int, *, is_sender: bool = False) -> bool:
+    """True if an input, argument or parameter of the call differs, or inherits.
+
+    is_sender: what the call hands on counts too, since that is what was sent.
+    """
+    return any(
+        rank.rows.verdict[row] == ERROR or rank.roles.row[row] in (ORIGIN, INHERITED)
+        for row in _leaves_of(rank, call, GIVEN if not is_sender else (*GIVEN, OUTPUT))
+    )
+
+
+def _leaves_of(rank: RankComparison, call: int, sides: tuple[int, ...]) -> Iterator[int]:
     pairing, leaves = rank.rows.pairing, rank.target.leaves
     for row in range(*np.searchsorted(pairing.row_call, [call, call + 1]).tolist()):
         leaf = int(pairing.target_leaf[row])
-        if leaf >= 0 and leaves.side[leaf] in (INPUT, KWARGS, PARAMETERS):
+        if leaf >= 0 and leaves.side[leaf] in sides:
             yield row
 
 
 def _has_tensor_input(rank: RankComparison, call: int) -> bool:
     leaves = rank.target.leaves
-    return any(leaves.kind[rank.rows.target_row(row)] == TENSOR for row in _given(rank, call))
+    return any(leaves.kind[rank.rows.target_row(row)] == TENSOR for row in _leaves_of(rank, call, GIVEN))
 
 
 def _same_module(peer: RankComparison, here: RankComparison, call: int) -> list[int]:
@@ -125,6 +164,8 @@ def _meetings(rank: RankComparison) -> _Meetings:
         name = parse_name(names[t])
         if name.prefix not in COMMUNICATION:
             continue
+        if name.api in SENDS:
+            found.senders.add(call)
         key = (name.direction, *_ends_or_group(rank, t, name.api))
         counts[key] = counts.get(key, 0) + 1
         meeting = (*key, counts[key])
@@ -142,9 +183,9 @@ def _ends_or_group(rank: RankComparison, t: int, api: str) -> Meeting:
             group = group_ranks(record.value)
         elif record.io in ("input 1", "kwargs src", "kwargs dst") and type(record.value) is int:
             peer = record.value
-    if api in SENDERS:
+    if api in RECEIVES:
         return "send", peer, rank.rank
-    if api in ("send", "isend"):
+    if api in SENDS:
         return "send", rank.rank, peer
     return api, group
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
 
 from . import remember
-from .collectives import carry_through_collectives
+from .collectives import Walk, carry_through_collectives
 from .links import link, share_measurements
 from .pairing import Pairing, pair_by_name
 from .roles import UNKNOWN_ROLE, Roles, assign_roles
@@ -392,6 +393,7 @@ def _judge(
     stage: str,
 ) -> Comparison:
     ranks: list[RankComparison] = []
+    walks: list[Walk] = []
     differing_steps: set[int] = set()
     for (target, _), (rows, _, construct, _) in zip(couples, loaded, strict=True):
         step = target.step or 0
@@ -399,12 +401,16 @@ def _judge(
         is_trained = any((other.step or 0) < step for other, _ in couples)
         links = link(rows)
         share_measurements(rows, links)
-        roles = assign_roles(rows, links, construct, is_later_step=is_later, is_trained=is_trained)
+        walk = partial(assign_roles, rows, links, construct, is_later_step=is_later, is_trained=is_trained)
+        walks.append(walk)
+        roles = walk()
         if roles.origins or (roles.call == UNKNOWN_ROLE).any():
             differing_steps.add(step)
-        stacks = _stacks(rows.target, pair, problems) if roles.origins else None
         ranks.append(
-            RankComparison(target.rank, target.step, rows.target, rows.golden, rows, roles, construct, stacks)
+            RankComparison(target.rank, target.step, rows.target, rows.golden, rows, roles, construct)
         )
-    carry_through_collectives(ranks)
-    return Comparison(pair, tuple(ranks), settings.criteria, tuple(problems), stage)
+    told = tuple(
+        replace(rank, stacks=_stacks(rank.target, pair, problems)) if rank.roles.origins else rank
+        for rank in carry_through_collectives(ranks, walks)
+    )
+    return Comparison(pair, told, settings.criteria, tuple(problems), stage)

@@ -104,26 +104,34 @@ def assign_roles(
     rows: Rows,
     links: Links,
     construct: Construct | None,
+    carried: frozenset[int] = frozenset(),
     *,
     is_later_step: bool = False,
     is_trained: bool = False,
 ) -> Roles:
     """Roles of all rows of one rank and step.
 
+    carried: calls that only carry what another rank was given wrong.
     is_later_step: an earlier step of the same capture already differed, so that parameters which
     differ are its consequence. is_trained: there is an earlier step, so that parameters may carry rounding.
     Cost: O(rows).
     """
-    return _Walk(rows, links, construct, is_later_step, is_trained).run()
+    return _Walk(rows, links, construct, carried, is_later_step, is_trained).run()
 
 
 class _Walk:
     """State of one walk; a class because a dozen look-ups belong to every step of it."""
 
     def __init__(
-        self, rows: Rows, links: Links, construct: Construct | None, is_later_step: bool, is_trained: bool
+        self,
+        rows: Rows,
+        links: Links,
+        construct: Construct | None,
+        carried: frozenset[int],
+        is_later_step: bool,
+        is_trained: bool,
     ) -> None:
-        self.rows, self.pairing = rows, rows.pairing
+        self.rows, self.pairing, self.carried = rows, rows.pairing, carried
         self.is_later_step, self.is_trained = is_later_step, is_trained
         self.roles = Roles(np.zeros(rows.n_rows, np.int8), np.zeros(self.pairing.n_calls, np.int8))
         self.content = (links.content_target, links.content_golden)
@@ -201,7 +209,7 @@ class _Walk:
         role, verdict = self.roles.row, self.rows.verdict
         failing = [row for row in made if verdict[row] == ERROR]
         scalar = [row for row in given if verdict[row] != PASS and self.rows.basis[row] == BY_VALUE]
-        if bad:
+        if bad or call in self.carried:
             self.roles.call[call] = ORIGIN if any(role[r] == ORIGIN for r in bad) else INHERITED
             for row in made:
                 if verdict[row] in (ERROR, WARNING):
@@ -323,8 +331,9 @@ class _Walk:
 
     def _is_unread(self, row: int) -> bool:
         """An argument whose content does not matter, since the call writes all of it."""
-        io, api = self._io(row), self.upstream.name(int(self.pairing.row_call[row])).api
-        return io == "kwargs out" or io == "input 0" and api in OVERWRITERS
+        name, io = self.upstream.name(int(self.pairing.row_call[row])), self._io(row)
+        is_first = io == "input 0" and name.direction == "forward"
+        return io == "kwargs out" or is_first and name.api in OVERWRITERS
 
     def _comes_from_nowhere(self, row: int) -> bool:
         return any(

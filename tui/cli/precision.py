@@ -56,7 +56,7 @@ def run_precision(arguments: PrecisionArguments) -> int:
 
 
 def _refuse_the_same(arguments: PrecisionArguments) -> None:
-    """A capture agrees with itself: naming it twice is a slip of the keyboard, not a comparison that passed."""
+    """A capture agrees with itself: naming it twice is a slip, not a comparison that passed."""
     target, golden = arguments.target, arguments.golden
     if golden is not None and os.path.realpath(target) == os.path.realpath(golden):
         hint = "give the golden capture as the second path"
