@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import InputError
 from .findings import Finding, Problem, Report, Verdict
+from .precision import run_report
 from .precision.compare import Comparison, Settings, compare_captures
 from .precision.report import report as precision_report
 from .progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from .run.discover import discover
 from .run.model import Run
-from .run.sides import CapturePair, capture_pairs, captures_of, pair_of
+from .run.sides import CapturePair, capture_pairs, pair_of
 from .text import Lang
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class PrecisionReport:
         from .precision.table import precision_table
 
         table = precision_table(self.comparison)
-        return pandas.DataFrame({c.name: [c.value(i) for i in range(table.n_rows)] for c in table.columns})
+        return pandas.DataFrame({c.name: c.to_list(0, table.n_rows) for c in table.exported})
 
 
 def open_run(path: StrPath) -> Run:
@@ -71,7 +71,7 @@ def open_run(path: StrPath) -> Run:
 
 
 def pairs_in(run: Run) -> tuple[CapturePair, ...]:
-    """The capture pairs that a run holds, one a round; empty where it holds no two sides."""
+    """The capture pairs that a run holds, in the order of its rounds; empty where it holds no two sides."""
     return capture_pairs(run)
 
 
@@ -83,61 +83,27 @@ def compare(
     lang: Lang = "en",
     tables: bool = False,
     round_name: str | None = None,
+    pair_name: str | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: Callable[[Comparison], None] | None = None,
 ) -> PrecisionReport:
     """Compare two captures, or the two that one folder holds.
 
-    Raises InputError where there is nothing to compare; a folder with several rounds gives the newest
-    unless `round_name` names one.
+    Raises InputError where there is nothing to compare. A folder with several pairs gives the first of the
+    newest round, unless `round_name` or `pair_name` (the target's name) say which.
     """
-    pair = choose_pair(target, golden, round_name)
+    pair = choose_pair(target, golden, round_name, pair_name)
     comparison = compare_captures(
         pair, settings or Settings(), progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
     return PrecisionReport(comparison, precision_report(comparison, lang=lang, tables=tables))
 
 
-def capture_names(run: Run) -> list[str]:
-    """The captures of a run, paired or not, as their folders are named."""
-    return [capture.name for capture in captures_of(run)]
-
-
-def is_single_capture(run: Run) -> bool:
-    """True where a run holds just one capture: there is nothing to compare it with."""
-    return len(captures_of(run)) == 1
-
-
-def choose_pair(target: StrPath, golden: StrPath | None, round_name: str | None = None) -> CapturePair:
+def choose_pair(
+    target: StrPath, golden: StrPath | None, round_name: str | None = None, pair_name: str | None = None
+) -> CapturePair:
     """The pair that the arguments mean. InputError with what was found instead."""
     if golden is not None:
         return pair_of(Path(target), Path(golden))
-    run = open_run(target)
-    pairs = pairs_in(run)
-    if round_name is not None:
-        pairs = tuple(p for p in pairs if p.round == round_name)
-    if pairs:
-        return pairs[-1]
-    names = capture_names(run)
-    if len(names) > 1 and round_name is None:
-        raise InputError(
-            f"{len(names)} captures, and their names do not say which is target and which is golden",
-            path=target,
-            hint="name the two as TARGET and GOLDEN: " + ", ".join(names[:8]),
-        )
-    raise InputError(
-        "no capture pair here" + (f" in round '{round_name}'" if round_name else ""),
-        path=target,
-        hint="give the golden capture as second argument, or open a folder that holds both "
-        "(named npu/gpu/cpu/golden/bench/target ...)",
-    )
-
-
-def with_problems(report: Report, problems: tuple[Problem, ...]) -> Report:
-    """The report with further problems (those of discovery) in front; a pass becomes incomplete."""
-    if not problems:
-        return report
-    problems = tuple(problem for problem in problems if problem not in report.problems)
-    verdict: Verdict = "incomplete" if report.verdict in ("pass", "warn", "unknown") else report.verdict
-    return replace(report, problems=(*problems, *report.problems), verdict=verdict)
+    return run_report.choose_pair(open_run(target), round_name, pair_name)

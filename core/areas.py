@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import UsageError
+from .progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from .rules import Rule
+
+if TYPE_CHECKING:
+    from .analysis import AnalysisOptions, AreaReport
+    from .run.model import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +22,8 @@ class Area:
     """One question that the product answers, with a pane and a command of its own.
 
     id: also the pane's. command: the word on the command line. title, question: (en, zh). rules: module that
-    holds the area's RULES, "" while the area is not built.
+    holds the area's RULES, reports: the one with its reports_of and report_of (core/analysis.py); "" while
+    the area is not built. Modules are named, not imported: `--help` needs none of them.
     """
 
     id: str
@@ -21,16 +31,50 @@ class Area:
     title: tuple[str, str]
     question: tuple[str, str]
     rules: str = ""
+    reports: str = ""
 
     @property
     def is_built(self) -> bool:
         return bool(self.rules)
 
+    def reports_of(
+        self,
+        run: Run,
+        options: AnalysisOptions,
+        *,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> tuple[AreaReport, ...]:
+        """All that the area can say of a run, round by round; () where it finds nothing of its own."""
+        module = import_module(self.reports, __package__)
+        found: tuple[AreaReport, ...] = module.reports_of(
+            run, options, progress=progress, is_cancelled=is_cancelled
+        )
+        return found
+
+    def report_of(
+        self,
+        paths: Sequence[Path],
+        options: AnalysisOptions,
+        *,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> AreaReport:
+        """The one report that the paths and options of a command mean. InputError, UsageError."""
+        module = import_module(self.reports, __package__)
+        found: AreaReport = module.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
+        return found
+
 
 AREAS: tuple[Area, ...] = (
     Area("checkup", "check", ("Check-up", "体检"), ("which question to ask first", "先看哪个问题")),
     Area(
-        "precision", "precision", ("Precision", "精度"), ("computed wrong", "算错了"), ".precision.rules"
+        "precision",
+        "precision",
+        ("Precision", "精度"),
+        ("computed wrong", "算错了"),
+        rules=".precision.rules",
+        reports=".precision.run_report",
     ),
     Area("overflow", "overflow", ("Overflow", "溢出"), ("blew up (NaN, Inf)", "数值爆炸（NaN、Inf）")),
     Area("memory", "memory", ("Memory", "内存"), ("broke memory", "内存出错")),
@@ -40,10 +84,13 @@ AREAS: tuple[Area, ...] = (
 )
 
 
+def area_of(area_id: str) -> Area:
+    """The area of that id; KeyError where there is none."""
+    return {area.id: area for area in AREAS}[area_id]
+
+
 def all_rules() -> tuple[Rule, ...]:
     """Every rule of every area that is built, sorted by id."""
-    from importlib import import_module
-
     found: list[Rule] = []
     for area in AREAS:
         if area.is_built:

@@ -153,8 +153,7 @@ class Cache:
 
 
 def default_cache(folder: str | os.PathLike[str] | None = None, *, max_bytes: int = MAX_BYTES) -> Cache:
-    """The cache in `folder`, else in NPULSE_CACHE_DIR, else in the user's cache folder of npulse."""
-    folder = folder or os.environ.get("NPULSE_CACHE_DIR")
+    """The cache in `folder`, else in the user's cache folder of npulse."""
     if not folder:
         from platformdirs import user_cache_dir
 

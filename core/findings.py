@@ -6,11 +6,12 @@ panes only show them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from .errors import NpulseError
     from .table import Table
 
 Severity = Literal["error", "warning", "note"]
@@ -48,6 +49,12 @@ class Problem:
     byte: int | None = None
     hint: str | None = None
 
+    @classmethod
+    def from_error(cls, error: NpulseError, artifact: str) -> Problem:
+        """What an error says of a file, for work that goes on without it. Errors may name their `kind`."""
+        kind = str(getattr(error, "kind", "unreadable"))
+        return cls(artifact, kind, error.message, error.line, error.byte, error.hint)
+
 
 @dataclass(frozen=True, slots=True)
 class Related:
@@ -60,7 +67,10 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to look at. The first finding of a report is the one to look at first."""
+    """One thing to look at. The first finding of a report is the one to look at first.
+
+    source: the user's line that made the call, 'file:line code', as it stands in the message; "" if unknown.
+    """
 
     area: str
     severity: Severity
@@ -69,6 +79,7 @@ class Finding:
     subject: str
     message: str
     next_step: str = ""
+    source: str = ""
     figures: Figures = field(default_factory=dict)
     related: tuple[Related, ...] = ()
     location: Location = Location()
@@ -76,7 +87,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The answer of one command over one run: what `--format json` prints, what a pane shows."""
+    """The answer of one command over one run: what `--format json` prints, what a pane shows.
+
+    run: path of the run, or of the target where two paths were given. target, golden: names in the run, or
+    paths; golden is None where nothing is compared, target where it is the run itself. told: counts and summary as lines for people, in the
+    report's language; for programs there are `counts` and `summary`.
+    """
 
     command: str
     run: str
@@ -87,6 +103,17 @@ class Report:
     summary: Figures = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
+    target: str | None = None
+    golden: str | None = None
+    told: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What was looked at, in one line: the run, and the two sides where there are two."""
+        if self.target is None:
+            return self.run
+        sides = self.target if self.golden is None else f"{self.target} against {self.golden}"
+        return sides if self.target == self.run else f"{self.run}: {sides}"
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0 clean, 1 findings, 4 unknown or incomplete; `strict` counts warnings and notes as findings."""
@@ -95,3 +122,60 @@ class Report:
         if self.problems or self.verdict in ("unknown", "incomplete"):
             return 4
         return 1 if strict and self.findings else 0
+
+
+_WORST_FIRST: tuple[Verdict, ...] = ("fail", "incomplete", "unknown", "warn", "pass")
+
+
+def verdict_from(
+    findings: Iterable[Finding], problems: Iterable[Problem] = (), *, has_unknown: bool = False
+) -> Verdict:
+    """fail, incomplete, unknown, warn or pass: what could not be read or judged is never a pass."""
+    severities = {finding.severity for finding in findings}
+    if "error" in severities:
+        return "fail"
+    if any(True for _ in problems):
+        return "incomplete"
+    if has_unknown:
+        return "unknown"
+    return "warn" if "warning" in severities else "pass"
+
+
+def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict over several reports; of none at all it is unknown."""
+    return min(verdicts, key=_WORST_FIRST.index, default="unknown")
+
+
+def worst_exit_code(codes: Iterable[int]) -> int:
+    """The exit code over several reports: an error (1) before incomplete (4) before clean (0); of none, 4."""
+    return max(codes, key=(0, 4, 1).index, default=4)
+
+
+def with_problems(report: Report, problems: Iterable[Problem]) -> Report:
+    """The report with further problems (those of discovery) in front; a pass becomes incomplete."""
+    new = tuple(problem for problem in problems if problem not in report.problems)
+    if not new:
+        return report
+    verdict: Verdict = "fail" if report.verdict == "fail" else "incomplete"
+    return replace(report, problems=(*new, *report.problems), verdict=verdict)
+
+
+def merged(
+    findings: Iterable[Finding], *, is_preferred: Callable[[Finding], bool] = lambda finding: True
+) -> list[Finding]:
+    """Findings of one rule and subject as one, with the ranks and steps that show it.
+
+    The figures of the first one that is preferred (else of the first) stand for all.
+    """
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.subject), []).append(finding)
+    result = []
+    for members in groups.values():
+        best = next(filter(is_preferred, members), members[0])
+        if len(members) > 1:
+            ranks = sorted({f.location.rank for f in members if f.location.rank is not None})
+            steps = sorted({f.location.step for f in members if f.location.step is not None})
+            best = replace(best, figures={**best.figures, "ranks": ranks, "steps": steps})
+        result.append(best)
+    return result

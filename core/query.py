@@ -74,16 +74,34 @@ def _matches(table: Table, term: Term) -> Mask:
         return mask
     column = _column(table, term.column)
     if column.labels is not None:
-        found = _contains(column, term.value) if term.op == ":" else _equals(column, term.value)
-        return ~found if term.op == "!=" else found
-    try:
-        wanted = float(term.value)
-    except ValueError:
-        raise UsageError(f"filter: column {term.column} holds numbers, '{term.value}' is none") from None
-    compare = _COMPARE["=" if term.op == ":" else term.op]
-    with np.errstate(invalid="ignore"):
-        result: Mask = compare(column.values, wanted)
+        if term.op in ("<", "<=", ">", ">="):
+            raise UsageError(
+                f"filter: column {column.name} holds text, which is neither below nor above '{term.value}'",
+                hint=f"{column.name}:WORD for a part, {column.name}=TEXT for the whole",
+            )
+        result = _contains(column, term.value) if term.op == ":" else _equals(column, term.value)
+        if term.op == "!=":
+            result = ~result
+    else:
+        result = _compared(column, term)
+    # what is absent satisfies no condition, only the negation of one
     return result if column.absent is None else result & ~column.absent
+
+
+def _compared(column: Column, term: Term) -> Mask:
+    word = term.value.casefold()
+    try:
+        wanted = float(("false", "true").index(word)) if column.kind == "bool" else float(word)
+    except ValueError:
+        holds = "true or false" if column.kind == "bool" else "numbers"
+        raise UsageError(f"filter: column {column.name} holds {holds}, '{term.value}' is none") from None
+    op = "=" if term.op == ":" else term.op
+    if np.isnan(wanted) and op in ("=", "!="):
+        is_nan: Mask = np.isnan(column.values.astype(np.float64))
+        return is_nan if op == "=" else ~is_nan
+    with np.errstate(invalid="ignore"):
+        result: Mask = _COMPARE[op](column.values, wanted)
+    return result
 
 
 def _column(table: Table, name: str) -> Column:

@@ -24,6 +24,7 @@ class Column:
     kind "text": `values` holds integer codes into `labels`. Other kinds: the values themselves.
     absent: True where there is no value (shape as values), or None when all are there.
     unit: for headings and exports ("us", "bytes", "ratio", ...), "" where it has none.
+    is_internal: for the pane alone (a summary of other columns), not written into reports.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Column:
     labels: Sequence[str] | None = None
     absent: npt.NDArray[np.bool_] | None = None
     unit: str = ""
+    is_internal: bool = False
 
     def value(self, row: int) -> Any:
         """The Python value of one row: str, int, float, bool, or None where absent."""
@@ -40,6 +42,28 @@ class Column:
         if self.labels is not None:
             return self.labels[int(self.values[row])]
         return self.values[row].item()
+
+    def to_list(self, start: int, stop: int) -> list[Any]:
+        """The Python values of rows start to stop (not included), as `value` gives them, at once."""
+        found: list[Any]
+        if self.labels is not None:
+            codes, places = np.unique(self.values[start:stop], return_inverse=True)
+            absent = self._absent(start, stop)
+            # only labels that some row shows are made: the code below an absent cell may stand for nothing
+            shown = np.unique(places[~absent]).tolist()
+            texts = dict.fromkeys(range(len(codes))) | {i: self.labels[int(codes[i])] for i in shown}
+            found = [texts[place] for place in places.tolist()]
+        else:
+            found = self.values[start:stop].tolist()
+        if self.absent is not None:
+            for row in np.flatnonzero(self.absent[start:stop]).tolist():
+                found[row] = None
+        return found
+
+    def _absent(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        if self.absent is not None:
+            return self.absent[start:stop]
+        return np.zeros(len(self.values[start:stop]), np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +76,11 @@ class Table:
     @property
     def n_rows(self) -> int:
         return len(self.columns[0].values) if self.columns else 0
+
+    @property
+    def exported(self) -> tuple[Column, ...]:
+        """The columns that reports and frames hold."""
+        return tuple(column for column in self.columns if not column.is_internal)
 
     def column(self, name: str) -> Column:
         """The column of that name; KeyError where there is none."""
@@ -84,11 +113,15 @@ def sort_order(table: Table, name: str, *, descending: bool = False, within: Ord
         rank = np.zeros(max(len(column.labels), 1), np.int64)  # no labels where every value is absent
         rank[np.argsort(np.array(column.labels, dtype=object), kind="stable")] = np.arange(len(column.labels))
         values = rank[values]
-    key = values.astype(np.float64) if column.kind == "float" else values.astype(np.int64)
+    key: npt.NDArray[Any] = values.astype(np.float64 if column.kind == "float" else np.int64)
     last = np.isnan(key) if column.kind == "float" else np.zeros(len(key), np.bool_)
     if column.absent is not None:
         last = last | column.absent[rows]
-    order = np.argsort(-key if descending else key, kind="stable")
+    if last.any():  # what has no value keeps its order, whatever stands in its place
+        key[last] = 0
+    if descending:
+        key = -key if column.kind == "float" else ~key  # the lowest integer has no negative
+    order = np.argsort(key, kind="stable")
     flags = last[order]
     ordered: Order = rows[np.concatenate([order[~flags], order[flags]])]
     return ordered

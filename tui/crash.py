@@ -12,15 +12,19 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npulse.core.errors import NpulseError
+from npulse.core.errors import Cancelled, NpulseError
 from npulse.core.text import safe_text
 
 from .messages import tr
 from .state import state_folder
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from npulse.core.text import Lang
 
+CRASH_EXIT_CODE = 70
+"""An error in npulse itself (EX_SOFTWARE): nothing is said of the run."""
 MAX_LOG_BYTES = 1 << 20
 _MAX_FRAMES = 200
 
@@ -76,6 +80,16 @@ def describe_error(error: BaseException) -> tuple[str, str]:
     if isinstance(error, NpulseError):
         return safe_text(str(error), 1000), safe_text(error.hint or "", 500)
     return safe_text(f"{type(error).__name__}: {error}", 500), ""
+
+
+def failure_of(event: Worker.StateChanged) -> BaseException | None:
+    """The error a worker has just ended with; None for every other change, cancellation included."""
+    from textual.worker import WorkerState
+
+    error = event.worker.error
+    if event.state != WorkerState.ERROR or error is None or isinstance(error, Cancelled):
+        return None
+    return error
 
 
 def _short(filename: str) -> str:

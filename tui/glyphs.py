@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from npulse.core.text import safe_text
+
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
@@ -143,7 +145,10 @@ def glyphs_of(app: object) -> Glyphs:
     return found if isinstance(found, Glyphs) else UNICODE
 
 
-# ---- any text as ASCII ----
+# ---- any text as this terminal can show it ----
+
+# Variation selectors only choose a shape, and terminals disagree on the width: left out.
+_UNEVEN = dict.fromkeys(range(0xFE00, 0xFE10), "")
 
 _SAME_WIDTH: Mapping[int, str] = MappingProxyType(
     {
@@ -166,6 +171,19 @@ _SAME_WIDTH: Mapping[int, str] = MappingProxyType(
         0xA0: " ",
     }
 )
+
+
+def showable(text: str, glyphs: Glyphs) -> str:
+    r"""Any text as it may stand on the screen: no controls, and ASCII alone where the set is ASCII.
+
+    Where that makes it longer (\\uXXXX), widths are computed from the result.
+    """
+    text = safe_text(text)
+    if text.isascii():
+        return text
+    if not glyphs.is_ascii:
+        return text.translate(_UNEVEN)
+    return ascii_text(ascii_shapes(text.replace("\N{SYMBOL FOR ESCAPE}", "^[")))
 
 
 def ascii_shapes(text: str) -> str:

@@ -21,12 +21,12 @@ from npulse.core.text import safe_text
 
 from .actions import BY_ID, textual_keys
 from .chrome import HeaderState
-from .crash import describe_error, write_log
+from .crash import describe_error, failure_of, write_log
 from .frames import Frames
 from .keymap import Keymap, default_keys
 from .messages import tr
 from .panes import make_pane
-from .panes.base import Pane, PaneStatus, WorkFailed, failure_of
+from .panes.base import Pane, PaneStatus, WorkFailed
 from .screens.main import MainPage
 from .state import StateStore
 from .terminal import Terminal, install_signal_handlers, terminal_from

@@ -26,11 +26,13 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang, say
 
+from .apis import COMMUNICATION, UNINITIALISED
 from .compare import read_rank
 from .texts import TEXTS
-from .upstream import UNINITIALISED
 
 Bools = npt.NDArray[np.bool_]
+_Checked = tuple[Artifact, Dump, list[tuple[int, int]]]
+"""A rank-step, its dump, and (call, first bad output row) of what began something in it."""
 
 
 def check_alone(
@@ -38,18 +40,19 @@ def check_alone(
     artifacts: Sequence[Artifact],
     *,
     lang: Lang = "en",
+    names: Sequence[str] = (),
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """NaN or Inf out of finite inputs, by Max and Min alone (the Norm of half types overflows by itself).
 
+    names: the captures, where there may be several of which the user has to say which is the golden one.
     The verdict is fail where one is found and unknown otherwise: without a golden side nothing is clean.
     A rank that cannot be used is a problem and the others are checked; InputError where none can be.
     """
     root = run.path if os.path.isdir(run.path) else run.path.parent
     first: InputError | None = None
-    n_read = 0
-    findings: list[Finding] = []
+    found: list[_Checked] = []
     problems: list[Problem] = list(run.problems)
     n_calls = n_masks = 0
     for artifact in artifacts:
@@ -57,16 +60,20 @@ def check_alone(
             dump = read_rank(artifact.path, root, progress, is_cancelled)
         except InputError as error:
             first = first or error
-            problems.append(_problem(artifact.relative, error))
+            problems.append(Problem.from_error(error, artifact.relative))
             continue
-        n_read += 1
         problems += dump.problems
         n_calls += len(dump.calls.names)
         bad, mask_like = _anomalies(dump, _construct(dump, artifact, root, problems))
         n_masks += len(mask_like)
-        findings += [_finding(artifact, dump, call, row, lang) for call, row in bad]
-    if first is not None and not n_read:
+        found.append((artifact, dump, bad))
+    if first is not None and not found:
         raise first
+    findings = [
+        _finding(artifact, dump, call, row, lang)
+        for artifact, dump, bad in _without_carriers(found)
+        for call, row in bad
+    ]
     if n_masks:
         findings.append(
             _note("precision.non-finite", "benign", run, say(TEXTS, "minus-inf", lang, n=n_masks), "")
@@ -76,23 +83,22 @@ def check_alone(
             "precision.unknown",
             "unknown",
             run,
-            say(TEXTS, "no-golden", lang),
-            say(TEXTS, "next-no-golden", lang),
+            say(TEXTS, "which" if len(names) > 1 else "no-golden", lang, names=", ".join(f"{run.path.name}/{n}" for n in names[:8])),
+            say(TEXTS, "next-which" if len(names) > 1 else "next-no-golden", lang),
         )
     )
+    n_origins = sum(f.role == "origin" for f in findings)
     return Report(
         command="precision",
         run=str(run.path),
+        target=", ".join(name for name in names if name != ".") or None,
         verdict="fail" if any(f.severity == "error" for f in findings) else "unknown",
         artifacts=tuple(artifacts),
         findings=tuple(findings),
-        counts={"calls": n_calls, "origin": sum(f.role == "origin" for f in findings), "minus_inf": n_masks},
+        counts={"calls": n_calls, "origin": n_origins, "minus_inf": n_masks},
+        told=(say(TEXTS, "told-alone", lang, calls=n_calls, origins=n_origins),),
         problems=tuple(problems),
     )
-
-
-def _problem(where: str, error: InputError) -> Problem:
-    return Problem(where, "unreadable", error.message, error.line, error.byte, error.hint)
 
 
 def _construct(dump: Dump, artifact: Artifact, root: Path, problems: list[Problem]) -> Construct | None:
@@ -102,10 +108,39 @@ def _construct(dump: Dump, artifact: Artifact, root: Path, problems: list[Proble
     try:
         construct = read_construct(path, root=root)
     except InputError as error:
-        problems.append(_problem(f"{artifact.relative}/construct.json", error))
+        problems.append(Problem.from_error(error, f"{artifact.relative}/construct.json"))
         return None
     problems += construct.problems
     return construct
+
+
+def _without_carriers(found: Sequence[_Checked]) -> list[_Checked]:
+    """Without communication calls that carry what another rank of the same step began.
+
+    A receive has no recorded input, and a collective is given what is finite here and not on a peer.
+    """
+
+    def carries(dump: Dump, call: int) -> bool:
+        return parse_name(dump.calls.names[call]).prefix in COMMUNICATION
+
+    began = {
+        (artifact.step, artifact.rank)
+        for artifact, dump, bad in found
+        if any(not carries(dump, call) for call, _ in bad)
+    }
+    return [
+        (
+            artifact,
+            dump,
+            [
+                (call, row)
+                for call, row in bad
+                if not carries(dump, call)
+                or not any(step == artifact.step and rank != artifact.rank for step, rank in began)
+            ],
+        )
+        for artifact, dump, bad in found
+    ]
 
 
 def _anomalies(dump: Dump, construct: Construct | None) -> tuple[list[tuple[int, int]], list[int]]:

@@ -12,14 +12,12 @@ import numpy as np
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
 
+from .apis import COMMUNICATION
 from .roles import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
 from .verdict import ERROR
 
 if TYPE_CHECKING:
     from .compare import RankComparison
-
-COMMUNICATION = ("Distributed", "MintDistributed")
-"""Prefixes of API calls in which ranks exchange tensors."""
 
 SENDS, RECEIVES = ("send", "isend"), ("recv", "irecv")
 """APIs between two ranks alone: what one calls, the other answers."""
@@ -60,7 +58,9 @@ def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[W
         before = list(carried)
         for place, here in enumerate(found):
             carried[place] |= frozenset(
-                call for call in _exchanges(here, meetings[place]) if _is_carried(found, meetings, place, call)
+                call
+                for call in _exchanges(here, meetings[place])
+                if _is_carried(found, meetings, place, call)
             )
             if carried[place] != before[place]:
                 found[place] = replace(here, roles=walks[place](carried[place]))
@@ -88,7 +88,9 @@ def _exchanges(rank: RankComparison, meetings: _Meetings) -> Iterator[int]:
                 yield origin.call
 
 
-def _is_carried(ranks: Sequence[RankComparison], meetings: Sequence[_Meetings], place: int, call: int) -> bool:
+def _is_carried(
+    ranks: Sequence[RankComparison], meetings: Sequence[_Meetings], place: int, call: int
+) -> bool:
     if is_given_bad(ranks[place], call):
         return False
     return any(

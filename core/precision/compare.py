@@ -215,8 +215,7 @@ def _load_all(
 
 def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Problem:
     where = pair.relative(Path(error.path)) if error.path else artifact.relative
-    kind = getattr(error, "kind", "unreadable")
-    return Problem(where, kind, error.message, error.line, error.byte, error.hint)
+    return Problem.from_error(error, where)
 
 
 def _load(
@@ -251,9 +250,7 @@ def read_rank(path: Path, root: Path, progress: ProgressCallback, is_cancelled: 
     except InputError as error:
         if not has_files:
             raise
-        found = (
-            Problem(shown_path(path, root), "unreadable", error.message, byte=error.byte, hint=error.hint),
-        )
+        found = (Problem.from_error(error, shown_path(path, root)),)
     else:
         if dump.calls.names or dump.header.task not in ("tensor", "") or not has_files:
             return dump
@@ -280,7 +277,7 @@ def _construct(dump: Dump, root: Path, pair: CapturePair, problems: list[Problem
     try:
         construct = read_construct(path, root=root)
     except InputError as error:  # the comparison goes on without the hierarchy
-        problems.append(Problem(pair.relative(path), "unreadable", error.message, byte=error.byte))
+        problems.append(Problem.from_error(error, pair.relative(path)))
         return None
     problems += construct.problems
     return construct
@@ -294,7 +291,7 @@ def _stacks(dump: Dump, pair: CapturePair, problems: list[Problem]) -> Stacks | 
     try:
         stacks = read_stacks(path, root=pair.target_root)
     except InputError as error:
-        problems.append(Problem(pair.relative(path), "unreadable", error.message, byte=error.byte))
+        problems.append(Problem.from_error(error, pair.relative(path)))
         return None
     problems += stacks.problems
     return stacks

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npulse.core.errors import InputError
-from npulse.core.formats.msprobe.records import Frame
+from npulse.core.figures import number
 from npulse.core.formats.msprobe.stacks import user_frame
 from npulse.core.formats.tensors import TensorFile
 from npulse.core.progress import IsCancelled, never_cancelled
 from npulse.core.table import Table
 from npulse.core.text import Lang, say
+from npulse.core.views import Detail
 
 from .compare import Comparison, RankComparison, tensor_jobs
-from .explain import describe_pattern, describe_row, next_step, number, origin_message, scalar_pair
+from .explain import describe_pattern, describe_row, next_step, origin_message, scalar_pair
 from .roles import INHERITED, UNMATCHED
-from .rows import BASES, BY_VALUE, tensor_rows
+from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
 from .texts import TEXTS
 from .verdict import REASONS
 from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
@@ -28,17 +29,6 @@ _SHOWN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What stands in the detail of a row: its full name, a headline, facts as (name, value), the source."""
-
-    name: str
-    headline: str
-    facts: tuple[tuple[str, str], ...]
-    next_step: str
-    user_frame: Frame | None
-
-
 def detail(rank: RankComparison, row: int, lang: Lang) -> Detail:
     """All that is known of one row, in the order in which it helps. Opens no file."""
     call = int(rank.rows.pairing.row_call[row])
@@ -49,7 +39,9 @@ def detail(rank: RankComparison, row: int, lang: Lang) -> Detail:
         headline, todo = _headline(rank, row, call, lang), ""
     leaf = rank.rows.target_row(row)
     name = rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rank.rows.golden_row(row))
-    return Detail(name, headline, tuple(_facts(rank, row)), todo, user_frame(rank.frames_of(call)))
+    frame = user_frame(rank.frames_of(call))
+    source = None if frame is None else (frame.file, frame.line, frame.source)
+    return Detail(name, headline, tuple(_facts(rank, row, lang)), todo, source)
 
 
 def _headline(rank: RankComparison, row: int, call: int, lang: Lang) -> str:
@@ -66,12 +58,13 @@ def _headline(rank: RankComparison, row: int, call: int, lang: Lang) -> str:
     return text
 
 
-def _facts(rank: RankComparison, row: int) -> list[tuple[str, str]]:
-    """Names are the contract's, in every language."""
+def _facts(rank: RankComparison, row: int, lang: Lang) -> list[tuple[str, str]]:
+    """Names of figures are the contract's in every language: they are what a filter takes."""
     rows = rank.rows
     if int(rows.basis[row]) == BY_VALUE:
         target, golden, argument = scalar_pair(rank, row)
-        return [("argument", str(argument)), ("target", str(target)), ("golden", str(golden))]
+        values = (("argument", argument), ("target", target), ("golden", golden))
+        return [(say(TEXTS, f"label-{name}", lang), str(value)) for name, value in values]
     facts: list[tuple[str, str]] = []
     for side, dump, leaf in (
         ("target", rank.target, rows.target_row(row)),
@@ -83,7 +76,9 @@ def _facts(rank: RankComparison, row: int) -> list[tuple[str, str]]:
             told = "  ".join(f"{n} {number(v)}" for n, v in four if v is not None)
             shape = "" if record.shape is None else str(list(record.shape))
             sums = f"  md5 {record.checksum}" if record.checksum else ""
-            facts.append((side, f"{record.dtype or record.type} {shape}  {told}{sums}"))
+            facts.append(
+                (say(TEXTS, f"label-{side}", lang), f"{record.dtype or record.type} {shape}  {told}{sums}")
+            )
     for name in _SHOWN:
         value = rows.figure(name, row)
         if value is not None and not (value == 0 and name.startswith(("nan", "inf"))):
@@ -92,8 +87,40 @@ def _facts(rank: RankComparison, row: int) -> list[tuple[str, str]]:
     if zeros:
         facts.append(("zero_reference", number(zeros)))
         facts.append(("ratio_below_1e3_nonzero", number(rows.figure("ratio_below_1e3_nonzero", row) or 0.0)))
-    facts.append(("basis", BASES[int(rows.basis[row])]))
+    if int(rows.basis[row]) != NO_BASIS:
+        facts.append(("basis", BASES[int(rows.basis[row])]))
     return facts
+
+
+def where_lines(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> list[str]:
+    """Where the figures of a row come from: both dumps with the entry's byte, tensor files, source line."""
+    rows, pair = rank.rows, comparison.pair
+    call = int(rows.pairing.row_call[row])
+    lines: list[str] = []
+
+    def add(label: str, value: object) -> None:
+        lines.append(f"{say(TEXTS, f'label-{label}', lang)}: {value}")
+
+    for side, dump, calls, leaf in (
+        ("target", rank.target, rows.pairing.target_call, rows.target_row(row)),
+        ("golden", rank.golden, rows.pairing.golden_call, rows.golden_row(row)),
+    ):
+        if int(calls[call]) < 0:
+            add(side, "-")
+            continue
+        byte = say(TEXTS, "at-byte", lang, n=int(dump.calls.byte[int(calls[call])]))
+        add(side, f"{pair.relative(dump.path)} {byte}")
+        record = dump.leaf(leaf) if leaf >= 0 else None
+        if record is not None and record.data_name:
+            add(side, pair.relative(dump.tensor_dir / record.data_name))
+    frame = user_frame(rank.frames_of(call))
+    if frame is not None:
+        add("source", f"{frame.file}:{frame.line} in {frame.function}")
+    if int(rows.basis[row]) != NO_BASIS:
+        add("basis", say(TEXTS, f"basis-{BASES[int(rows.basis[row])]}", lang))
+    numbers = (("row", row), ("rank", rank.rank), ("step", rank.step))
+    told = (f"{say(TEXTS, f'label-{name}', lang)} {value}" for name, value in numbers if value is not None)
+    return [*lines, "   ".join(told)]
 
 
 @dataclass(frozen=True, slots=True)

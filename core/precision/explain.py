@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.figures import number
 from npulse.core.findings import Figures, Finding, Location, Related
-from npulse.core.formats.msprobe.records import KWARGS, OUTPUT
+from npulse.core.formats.msprobe.records import KWARGS, OUTPUT, Dump
 from npulse.core.formats.msprobe.stacks import read_stacks, user_frame
 from npulse.core.text import Lang, say
 
@@ -31,7 +32,12 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
     name = rows.pairing.name(rank.target, rank.golden, origin.call)
     subject = name
     if origin.cause in LEAF_CAUSES:
-        subject = rank.target.leaf_name(rows.target_row(origin.row))
+        leaf = rows.target_row(origin.row)
+        subject = (
+            rank.target.leaf_name(leaf)
+            if leaf >= 0
+            else rank.golden.leaf_name(rows.golden_row(origin.row))
+        )
     return Finding(
         area="precision",
         severity="error",
@@ -40,6 +46,7 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         subject=subject,
         message=origin_message(rank, origin, lang) + _source(rank, origin.call, lang),
         next_step=next_step(rank, origin, lang),
+        source=_source_line(rank, origin.call),
         figures=_figures(rank, origin),
         related=_related(rank, origin),
         location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
@@ -121,22 +128,23 @@ def describe_pattern(rank: RankComparison, row: int, lang: Lang) -> str:
         return f" Pattern: {pattern.kind}."
 
 
-def number(value: float | int) -> str:
-    """A figure for people: 3 to 7 significant digits, more where the cosine is close to 1."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if 0.99 < value < 1:
-        text = f"{value:.7f}"
-        return text if text == "1.0000000" else text.rstrip("0")
-    return f"{value:.4g}"
-
-
 def scalar_pair(rank: RankComparison, row: int) -> tuple[Any, Any, str]:
-    """Target value, golden value and the argument's name ('input 1', 'eps') of a scalar row."""
-    target = rank.target.leaf(rank.rows.target_row(row))
-    golden = rank.golden.leaf(rank.rows.golden_row(row))
-    argument = target.io.removeprefix("kwargs ") if target.side == "kwargs" else target.io
-    return target.value, golden.value, argument
+    """Target value, golden value and the argument's name ('input 1', 'eps') of a scalar row.
+
+    None where a side was not given the argument; a tensor as its dtype and shape.
+    """
+    target = _argument(rank.target, rank.rows.target_row(row))
+    golden = _argument(rank.golden, rank.rows.golden_row(row))
+    return target, golden, rank.rows.io(row).removeprefix("kwargs ")
+
+
+def _argument(dump: Dump, leaf: int) -> Any:
+    if leaf < 0:
+        return None
+    record = dump.leaf(leaf)
+    if record.kind == "tensor":
+        return f"{record.dtype} {list(record.shape or ())}"
+    return record.value
 
 
 def origin_message(rank: RankComparison, origin: Origin, lang: Lang) -> str:
@@ -290,7 +298,7 @@ def _pattern_values(rank: RankComparison, row: int, pattern: Pattern) -> dict[st
     """Figures of a pattern made ready for its sentence."""
     values: dict[str, Any] = dict(pattern.figures)
     for key, value in values.items():
-        if key == "share":
+        if key == "error_share_ratio":
             values[key] = f"{100 * float(value):.3g} %"
         elif isinstance(value, float):
             values[key] = number(value)
@@ -365,10 +373,16 @@ def _shapes(rank: RankComparison, row: int) -> str:
 
 
 def _source(rank: RankComparison, call: int, lang: Lang) -> str:
+    line = _source_line(rank, call)
+    return say(TEXTS, "source-line", lang, line=line) if line else ""
+
+
+def _source_line(rank: RankComparison, call: int) -> str:
+    """'file:line code' of the user's frame, "" where it is not known."""
     frame = user_frame(rank.frames_of(call))
     if frame is None or frame.line is None:
         return ""
-    return say(TEXTS, "source-line", lang, file=frame.file, line=frame.line, source=frame.source)
+    return f"{frame.file}:{frame.line} {frame.source}"
 
 
 def row_finding(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> Finding:
@@ -392,30 +406,6 @@ def row_finding(comparison: Comparison, rank: RankComparison, row: int, lang: La
         figures=row_figures(rank, row),
         location=location(comparison, rank, call, row),
     )
-
-
-def where_lines(comparison: Comparison, rank: RankComparison, row: int) -> list[str]:
-    """Where the figures of a row come from: both dumps with the entry's byte, tensor files, source line."""
-    rows = rank.rows
-    call = int(rows.pairing.row_call[row])
-    lines: list[str] = []
-    for side, dump, calls, leaf in (
-        ("target", rank.target, rows.pairing.target_call, rows.target_row(row)),
-        ("golden", rank.golden, rows.pairing.golden_call, rows.golden_row(row)),
-    ):
-        if int(calls[call]) < 0:
-            lines.append(f"{side}: -")
-            continue
-        byte = int(dump.calls.byte[int(calls[call])])
-        lines.append(f"{side}: {comparison.pair.relative(dump.path)} byte {byte}")
-        record = dump.leaf(leaf) if leaf >= 0 else None
-        if record is not None and record.data_name:
-            lines.append(f"{side}: {comparison.pair.relative(dump.tensor_dir / record.data_name)}")
-    frame = user_frame(rank.frames_of(call))
-    if frame is not None:
-        lines.append(f"source: {frame.file}:{frame.line} in {frame.function}")
-    lines.append(f"basis: {BASES[int(rows.basis[row])]}   row {row}   rank {rank.rank}   step {rank.step}")
-    return lines
 
 
 def stack_lines(rank: RankComparison, row: int) -> list[str]:

@@ -14,7 +14,7 @@ from npulse.core.table import Column, Table, text_column
 from .compare import Comparison, RankComparison
 from .roles import ORIGIN, ROLES
 from .table import table_row
-from .verdict import ERROR, UNKNOWN, VERDICTS
+from .verdict import ERROR, REASON, UNKNOWN, VERDICTS
 
 _SEVERITY = np.array([0, 2, 3, 1])  # of verdict codes pass, warning, error, unknown
 _MAX_DEPTH = 64
@@ -42,6 +42,7 @@ def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
     layer = layer_of_call[rows.pairing.row_call] if labels else np.zeros(0, np.int64)
     error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
     error = np.where(np.isnan(error), np.where(rows.verdict == ERROR, 1.0, 0.0), np.minimum(error, 1.0))
+    error = np.where(rows.reason == REASON["nonfinite"], 1.0, error)  # the figure leaves them out
     score = _SEVERITY[rows.verdict] * 2.0 + error
     known = np.zeros(len(labels), np.bool_)
     known[layer[rows.verdict != UNKNOWN]] = True

@@ -5,7 +5,6 @@ Here by name; other methods (unlike graphs, mapping files) return the same `Pair
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump
 
 Ints = npt.NDArray[np.int64]
 
-_GRAD_WITHOUT_INDEX = re.compile(r"\.parameters_grad$")
+_GRAD_PLACEHOLDER = ".parameters_grad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,12 @@ def pair_by_name(target: Dump, golden: Dump) -> Pairing:
     """Pair equal entry names; calls of one side alone keep their place in the sequence.
 
     Cost: O(calls + leaves). A call of the golden side alone is placed behind the last paired call before it.
+    Parameter gradients of versions before 26 come last: they were written where the forward was, as empty
+    places to be filled in later. Of equal names in one dump the first pairs with the first.
     """
-    target_call, golden_call = _merge(_keys(target), _keys(golden))
+    merged = _merge(_keys(target), _keys(golden))
+    steps = sorted(zip(*merged, strict=True), key=lambda step: _is_placeholder(target, golden, *step))
+    target_call, golden_call = [t for t, _ in steps], [g for _, g in steps]
     row_call: list[int] = []
     target_leaf: list[int] = []
     golden_leaf: list[int] = []
@@ -81,19 +84,26 @@ def pair_by_name(target: Dump, golden: Dump) -> Pairing:
 
 def _keys(dump: Dump) -> list[str]:
     # 8.x and older write `parameters_grad` where 26.x writes `parameters_grad.0`
-    return [_GRAD_WITHOUT_INDEX.sub(".parameters_grad.0", name) for name in dump.calls.names]
+    return [name + ".0" if name.endswith(_GRAD_PLACEHOLDER) else name for name in dump.calls.names]
+
+
+def _is_placeholder(target: Dump, golden: Dump, t: int, g: int) -> bool:
+    name = target.calls.names[t] if t >= 0 else golden.calls.names[g]
+    return name.endswith(_GRAD_PLACEHOLDER)
 
 
 def _merge(target: list[str], golden: list[str]) -> tuple[list[int], list[int]]:
-    at_target = {name: i for i, name in enumerate(target)}
+    at_target: dict[str, list[int]] = {}
+    for t in reversed(range(len(target))):
+        at_target.setdefault(target[t], []).append(t)
     behind: dict[int, list[int]] = {}
     partner = [-1] * len(target)
     anchor = -1
     for g, name in enumerate(golden):
-        t = at_target.get(name, -1)
-        if t >= 0 and partner[t] < 0:
-            partner[t] = g
-            anchor = t
+        places = at_target.get(name)
+        if places:
+            anchor = places.pop()
+            partner[anchor] = g
         else:
             behind.setdefault(anchor, []).append(g)
     left: list[int] = [-1] * len(behind.get(-1, ()))

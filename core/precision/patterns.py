@@ -91,7 +91,7 @@ Figures = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """kind: see the module's list. figures: what shows it, units in the keys."""
+    """kind: see the module's list. figures: what shows it, named as in contract.md."""
 
     kind: PatternKind
     figures: Figures
@@ -114,10 +114,10 @@ def _non_finite(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figure
     if metrics.nonfinite_differing == 0:
         return None
     return {
-        "target": metrics.nan_target + metrics.inf_target,
-        "golden": metrics.nan_golden + metrics.inf_golden,
-        "n_differing": metrics.nonfinite_differing,
-        "n_agreeing": metrics.nonfinite_agreeing,
+        "n_nonfinite_target": metrics.nan_target + metrics.inf_target,
+        "n_nonfinite_golden": metrics.nan_golden + metrics.inf_golden,
+        "nonfinite_differing": metrics.nonfinite_differing,
+        "nonfinite_agreeing": metrics.nonfinite_agreeing,
     }
 
 
@@ -139,7 +139,7 @@ def _constant_factor(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> F
     is_all = residual <= max(RESIDUAL_ROUNDINGS * dtype.unit_roundoff, FLOAT32_FLOOR)
     if not (is_factor and is_all and away >= FACTOR_OVER_RESIDUAL * residual):
         return None
-    return {"factor": factor, "residual": residual}
+    return {"factor": factor, "residual_ratio": residual}
 
 
 def _identical_rows(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
@@ -157,21 +157,21 @@ def _contiguous_block(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> 
     return {
         "first": seen.first_different,
         "last": seen.last_different,
-        "n": seen.n_different,
-        "of": seen.n_elements,
+        "n_bad_elements": seen.n_different,
+        "n_elements": seen.n_elements,
         "n_bytes": seen.span * component_bytes,
     }
 
 
 def _rows(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
-    return None if seen.columns is None else _few_lines("rows", seen.rows, seen.columns.of, seen)
+    return None if seen.columns is None else _few_lines("row", seen.rows, seen.columns.of, seen)
 
 
 def _columns(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
-    return None if seen.rows is None else _few_lines("columns", seen.columns, seen.rows.of, seen)
+    return None if seen.rows is None else _few_lines("column", seen.columns, seen.rows.of, seen)
 
 
-def _few_lines(name: str, lines: Concentration | None, length: int, seen: Examination) -> Figures | None:
+def _few_lines(line: str, lines: Concentration | None, length: int, seen: Examination) -> Figures | None:
     """Evidence that few rows (columns) of `length` elements carry most of the squared error."""
     if lines is None or lines.n_most is None or lines.of < LINES_MINIMUM:
         return None
@@ -182,11 +182,11 @@ def _few_lines(name: str, lines: Concentration | None, length: int, seen: Examin
         return None
     top = lines.top[: lines.n_most]
     return {
-        "n": lines.n_most,
-        "of": lines.of,
-        "share": lines.share,
-        name: [number for number, _ in top],
-        "shares": [share for _, share in top],
+        f"n_bad_{line}s": lines.n_most,
+        f"n_{line}s": lines.of,
+        "error_share_ratio": lines.share,
+        f"bad_{line}s": [number for number, _ in top],
+        f"bad_{line}s_share_ratio": [share for _, share in top],
     }
 
 
@@ -195,30 +195,34 @@ def _outlier(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures |
     if n_most is None or of < OUTLIER_MINIMUM_OF or n_most > max(1.0, OUTLIER_SHARE * of):
         return None
     return {
-        "n": n_most,
-        "of": of,
-        "share": seen.elements.share,
-        "index": list(seen.max_abs_error_index),
+        "n_bad_elements": n_most,
+        "n_elements": of,
+        "error_share_ratio": seen.elements.share,
+        "max_abs_error_index": list(seen.max_abs_error_index),
         "cosine": metrics.cosine,
     }
 
 
 def _permuted(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
-    return {"n": seen.n_different, "of": seen.n_elements} if seen.is_permuted else None
+    return {"n_different": seen.n_different, "n_elements": seen.n_elements} if seen.is_permuted else None
 
 
 def _zero_reference(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
     if metrics.zero_reference == 0 or metrics.zero_reference != metrics.n_different:
         return None
-    return {"n": metrics.zero_reference, "of": metrics.n_compared, "largest": metrics.zero_reference_max_abs}
+    return {
+        "zero_reference": metrics.zero_reference,
+        "n_compared": metrics.n_compared,
+        "zero_reference_max_abs": metrics.zero_reference_max_abs,
+    }
 
 
 def _drift(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
     return {
         "cosine": metrics.cosine,
         "rel_l2": metrics.rel_l2,
-        "n": seen.n_different,
-        "of": seen.n_elements,
+        "n_different": seen.n_different,
+        "n_elements": seen.n_elements,
         "norm_ratio": metrics.norm_ratio,
     }
 

@@ -19,7 +19,7 @@ from .rows import BASES, FIGURES, Rows
 from .verdict import REASONS, VERDICTS
 from .work import TensorJob
 
-VERSION = "precision.tensors/1"
+VERSION = "precision.tensors/2"
 """Part of every key: raise the number when a figure, a pattern or an examination changes its meaning."""
 
 

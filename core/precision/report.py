@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
-from npulse.core.findings import Finding, Related, Report, Verdict
+from npulse.core.findings import Finding, Related, Report, Verdict, merged, verdict_from
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT
 from npulse.core.text import Lang, say
 
+from .apis import HARMLESS
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
 from .rows import BASES
 from .table import precision_table
 from .texts import TEXTS
-from .upstream import HARMLESS
+from .told import told
 from .verdict import ERROR, REASON, REASONS, UNKNOWN, VERDICTS, WARNING
 
 AREA = "precision"
@@ -36,14 +36,19 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         *_notes(comparison, lang),
     ]
     pair = comparison.pair
+    is_one_run = pair.target_root == pair.golden_root
+    counted, summary = counts(comparison), end_result(comparison)
     return Report(
         command=AREA,
-        run=pair_title(comparison),
+        run=str(pair.target_root),
+        target=pair.target_name if is_one_run else str(pair.target_root),
+        golden=pair.golden_name if is_one_run else str(pair.golden_root),
         verdict=verdict_of(comparison, findings),
         artifacts=(*pair.target, *pair.golden),
         findings=tuple(findings),
-        counts=counts(comparison),
-        summary=end_result(comparison),
+        counts=counted,
+        summary=summary,
+        told=told(comparison, counted, summary, findings, lang),
         problems=(*pair.problems, *comparison.problems),
         tables={AREA: precision_table(comparison, lang)} if tables else {},
     )
@@ -59,14 +64,9 @@ def pair_title(comparison: Comparison) -> str:
 
 def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
     """fail, incomplete, unknown, warn or pass; unknown is never a pass."""
-    severities = {f.severity for f in findings}
-    if "error" in severities:
-        return "fail"
-    if comparison.problems or comparison.pair.problems:
-        return "incomplete"
-    if any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks) or not comparison.ranks:
-        return "unknown"
-    return "warn" if "warning" in severities else "pass"
+    has_unknown = not comparison.ranks or any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks)
+    problems = (*comparison.pair.problems, *comparison.problems)
+    return verdict_from(findings, problems, has_unknown=has_unknown)
 
 
 def counts(comparison: Comparison) -> dict[str, int]:
@@ -128,27 +128,9 @@ def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin
 
 def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
     return merged(
-        [origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)]
+        [origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)],
+        is_preferred=lambda finding: finding.figures.get("basis") == "tensor",
     )
-
-
-def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings of one rule and subject as one, with the ranks and steps that show it.
-
-    The figures of the first one with elements (else of the first) stand for all.
-    """
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.rule, finding.subject), []).append(finding)
-    result = []
-    for members in groups.values():
-        best = next((f for f in members if f.figures.get("basis") == "tensor"), members[0])
-        if len(members) > 1:
-            ranks = sorted({f.location.rank for f in members if f.location.rank is not None})
-            steps = sorted({f.location.step for f in members if f.location.step is not None})
-            best = replace(best, figures={**best.figures, "ranks": ranks, "steps": steps})
-        result.append(best)
-    return result
 
 
 def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:
@@ -224,7 +206,9 @@ def _above_rounding(comparison: Comparison, lang: Lang) -> list[Finding]:
     n = 0
     for rank in comparison.ranks:
         picked = np.flatnonzero(
-            (rank.rows.verdict == WARNING) & (rank.rows.reason == REASON["above-rounding"])
+            (rank.rows.verdict == WARNING)
+            & (rank.rows.reason == REASON["above-rounding"])
+            & (rank.roles.row == OK)  # what is inherited is explained by its origin
         )
         n += len(picked)
         if len(picked):
@@ -244,7 +228,7 @@ def _above_rounding(comparison: Comparison, lang: Lang) -> list[Finding]:
             subject=rank.target.leaf_name(rank.rows.target_row(row)),
             message=say(TEXTS, "above-rounding", lang, n=n) + describe_row(rank, row, lang),
             next_step=say(TEXTS, "next-above-rounding", lang),
-            figures={"n_rows": n, **row_figures(rank, row)},
+            figures={"n_tensors": n, **row_figures(rank, row)},
             location=location(comparison, rank, int(rank.rows.pairing.row_call[row]), row),
         )
     ]
@@ -269,7 +253,7 @@ def _other_content(comparison: Comparison, lang: Lang) -> list[Finding]:
             subject=rank.target.leaf_name(rank.rows.target_row(row)),
             message=say(TEXTS, "content-note", lang, n=len(found)),
             next_step=say(TEXTS, "next-above-rounding", lang),
-            figures={"n_rows": len(found), **row_figures(rank, row)},
+            figures={"n_tensors": len(found), **row_figures(rank, row)},
             location=location(comparison, rank, int(rank.rows.pairing.row_call[row]), row),
         )
     ]

@@ -25,9 +25,11 @@ from npulse.core.formats.msprobe.records import (
     Construct,
 )
 
+from .apis import COMMUNICATION, WEIGHT_KEYWORDS, WEIGHT_POSITIONS
 from .links import Links
 from .rows import BY_VALUE, Rows
-from .upstream import UNINITIALISED, ModuleKey, Source, Upstream, base_of, module_key
+from .unwritten import Unwritten
+from .upstream import ModuleKey, Source, Upstream, base_of, module_key
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING
 
 ROLES: tuple[Role, ...] = ("ok", "origin", "inherited", "unmatched", "unknown")
@@ -43,26 +45,6 @@ CAUSES = (
     "drift",  # the error was there before and only grew over the threshold
 )
 """Why a call (or a leaf of it) is an origin; each has its rule `precision.<cause>`."""
-
-OVERWRITERS = frozenset(
-    ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_")
-)
-"""APIs that replace all that their first argument held: what was in it does not matter."""
-
-PARTIAL_WRITERS = frozenset(
-    ("__setitem__", "index_put_", "index_copy_", "index_fill_", "scatter_", "masked_scatter_")
-)
-"""APIs that replace a part of their first argument: the rest stays what it was."""
-
-WEIGHT_POSITIONS = {
-    "linear": (1, 2), "embedding": (1,), "conv1d": (1, 2), "conv2d": (1, 2), "conv3d": (1, 2),
-    "layer_norm": (2, 3), "rms_norm": (2,), "batch_norm": (1, 2, 3, 4), "group_norm": (2, 3),
-    "npu_rms_norm": (1,), "npu_add_rms_norm": (2,),
-}  # fmt: skip
-"""Input positions of functional APIs that hold parameters, which L1 captures do not mark."""
-
-WEIGHT_KEYWORDS = frozenset(("weight", "bias", "gamma", "running_mean", "running_var"))
-"""Keywords of the same APIs that hold parameters."""
 
 GROWTH = 2.0
 """An output error within this factor of the input's error is drift, not the operator's own fault."""
@@ -136,7 +118,8 @@ class _Walk:
         self.roles = Roles(np.zeros(rows.n_rows, np.int8), np.zeros(self.pairing.n_calls, np.int8))
         self.content = (links.content_target, links.content_golden)
         self.upstream = Upstream(rows, links, construct)
-        self.side = self._sides()
+        self.unwritten = Unwritten(rows, self.upstream)
+        self.side = rows.sides()
         self.first = np.searchsorted(self.pairing.row_call, np.arange(self.pairing.n_calls + 1))
         self.modules = self._paired_modules()
         self.tainted_inside: dict[ModuleKey, int] = {}
@@ -146,14 +129,6 @@ class _Walk:
         self.overwritten: dict[int, int] = {}
         self.blamed_modules: set[int] = set()
         self.is_index_tainted = False
-
-    def _sides(self) -> npt.NDArray[np.int8]:
-        t, g = self.pairing.target_leaf, self.pairing.golden_leaf
-        of_target, of_golden = self.rows.target.leaves.side, self.rows.golden.leaves.side
-        side = np.zeros(len(t), np.int8)
-        side[t >= 0] = of_target[t[t >= 0]]
-        side[t < 0] = of_golden[g[t < 0]]
-        return side
 
     def _paired_modules(self) -> dict[ModuleKey, int]:
         found: dict[ModuleKey, int] = {}
@@ -182,7 +157,7 @@ class _Walk:
     def _paired(self, call: int, name: CallName) -> None:
         verdict, role, reason = self.rows.verdict, self.roles.row, self.rows.reason
         span = self._span(call)
-        self._set_uninitialised(name, span)
+        self.unwritten.mark(name, span)
         given, made = [], []
         for row in span:
             if reason[row] == REASON["one-side"]:
@@ -209,7 +184,7 @@ class _Walk:
         role, verdict = self.roles.row, self.rows.verdict
         failing = [row for row in made if verdict[row] == ERROR]
         scalar = [row for row in given if verdict[row] != PASS and self.rows.basis[row] == BY_VALUE]
-        if bad or call in self.carried:
+        if bad or call in self.carried and any(verdict[row] != PASS for row in made):
             self.roles.call[call] = ORIGIN if any(role[r] == ORIGIN for r in bad) else INHERITED
             for row in made:
                 if verdict[row] in (ERROR, WARNING):
@@ -227,9 +202,7 @@ class _Walk:
         elif failing:
             self._begin(call, span, given, scalar, failing)
 
-    def _begin(
-        self, call: int, span: range, given: list[int], scalar: list[int], failing: list[int]
-    ) -> None:
+    def _begin(self, call: int, span: range, given: list[int], scalar: list[int], failing: list[int]) -> None:
         """The inputs agree, the output does not, and nothing inside the call was bad before."""
         role = self.roles.row
         if scalar:
@@ -238,6 +211,10 @@ class _Walk:
             role[scalar] = ORIGIN
             role[failing] = INHERITED
             self._add(call, "scalar", scalar[0], failing[0])
+        elif lone := self._arguments_of_one_side(call, span):
+            role[lone] = ORIGIN  # an argument that one side alone was given
+            role[failing] = INHERITED
+            self._add(call, "scalar", lone[0], failing[0])
         elif (alone := self.upstream.last_suspect(module_key(self.upstream.name(call)))) >= 0:
             self._blame_unmatched(alone, failing[0])
             self._explain(call, alone)
@@ -254,12 +231,21 @@ class _Walk:
             cause = "drift" if self._is_drift(given, failing) else "operator"
             self._add(call, cause, failing[0], failing[0])
 
+    def _arguments_of_one_side(self, call: int, span: range) -> list[int]:
+        if (
+            self.upstream.name(call).prefix in COMMUNICATION
+        ):  # which buffers are masked depends on the version
+            return []
+        return [r for r in span if self.roles.row[r] == UNMATCHED and self.side[r] in (INPUT, KWARGS)]
+
     def _handed_on_wrong(self, call: int, row: int) -> int:
-        """The call inside a module whose agreeing output the golden module hands on, and the target not; or -1."""
+        """The inner call whose agreeing output the golden module hands on, the target's does not; or -1."""
         if self.upstream.name(call).kind != "module":
             return -1
         target, golden = self.upstream.sources(row)
-        is_inside = golden.call >= 0 and module_key(self.upstream.name(call)) in self.upstream.around(golden.call)
+        is_inside = golden.call >= 0 and module_key(self.upstream.name(call)) in self.upstream.around(
+            golden.call
+        )
         return golden.call if is_inside and self._is_overwritten(target, golden) else -1
 
     def _add(self, call: int, cause: str, row: int, first_row: int, producer: int = -1) -> None:
@@ -274,7 +260,7 @@ class _Walk:
         return any(
             self.roles.row[row] == UNKNOWN_ROLE
             and self.side[row] not in (OUTPUT, GRAD)
-            and not self._is_unread(row)
+            and not self.unwritten.is_unread(row)
             for row in span
         )
 
@@ -311,41 +297,6 @@ class _Walk:
                 return float(value)
         return 0.0
 
-    # -- memory that nobody wrote ---------------------------------------------------------------
-
-    def _set_uninitialised(self, name: CallName, span: range) -> None:
-        """Rows that hold what was in memory before anything was written: unknown, never an error."""
-        verdict, reason = self.rows.verdict, self.rows.reason
-        is_source = name.api.rstrip("_") in UNINITIALISED
-        is_base = False
-        for row in span:
-            if verdict[row] == PASS or reason[row] == REASON["one-side"]:
-                continue
-            if self.side[row] == OUTPUT:
-                hit = is_source or is_base
-            else:
-                hit = self._is_unread(row) or self._comes_from_nowhere(row)
-                is_base |= hit and name.api in PARTIAL_WRITERS and self._io(row) == "input 0"
-            if hit:
-                verdict[row], reason[row] = UNKNOWN, REASON["uninitialised"]
-
-    def _is_unread(self, row: int) -> bool:
-        """An argument whose content does not matter, since the call writes all of it."""
-        name, io = self.upstream.name(int(self.pairing.row_call[row])), self._io(row)
-        is_first = io == "input 0" and name.direction == "forward"
-        return io == "kwargs out" or is_first and name.api in OVERWRITERS
-
-    def _comes_from_nowhere(self, row: int) -> bool:
-        return any(
-            source.row >= 0 and self.rows.reason[source.row] == REASON["uninitialised"]
-            for source in self.upstream.sources(row)
-        )
-
-    def _io(self, row: int) -> str:
-        t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
-        leaves, leaf = (self.rows.target.leaves, t) if t >= 0 else (self.rows.golden.leaves, g)
-        return leaves.io_names[int(leaves.io[leaf])]
-
     # -- where a bad input comes from -----------------------------------------------------------
 
     def _explain_input(self, call: int, name: CallName, row: int) -> bool:
@@ -364,7 +315,8 @@ class _Walk:
         is_parameter = self.side[row] == PARAMETERS or is_unlinked and self._is_weight(name, row)
         is_loaded = is_parameter and not self.is_trained  # as it was read: bit by bit the same
         if verdict == WARNING and not (is_loaded and self.rows.reason[row] == REASON["content"]):
-            if is_unlinked and not is_parameter and self.first_tainted >= 0:
+            is_traced = 0 <= target.row == golden.row
+            if not is_traced and not is_parameter and self.first_tainted >= 0:
                 # off by a little, behind an origin, and nobody knows who made it: not a proof of agreement
                 return self._inherit(call, row, self.first_tainted)
             self.upstream.clear(row)
@@ -427,7 +379,7 @@ class _Walk:
         positions = WEIGHT_POSITIONS.get(name.api)
         if positions is None or name.direction != "forward" or self.side[row] not in (INPUT, KWARGS):
             return False
-        kind, _, place = self._io(row).partition(" ")
+        kind, _, place = self.rows.io(row).partition(" ")
         if kind == "kwargs":
             return place in WEIGHT_KEYWORDS
         return place.isdigit() and int(place) in positions

@@ -102,6 +102,27 @@ class Rows:
         found: npt.NDArray[np.int8] = sides[np.where(leaf < 0, len(sides) - 1, leaf)]
         return found
 
+    def sides(self) -> npt.NDArray[np.int8]:
+        """Side code of each row's leaf: the target's where it has one, else the golden's."""
+        found = self.target_sides()
+        alone = found < 0
+        found[alone] = self.golden.leaves.side[self.pairing.golden_leaf[alone]]
+        return found
+
+    def side(self, row: int) -> int:
+        """Side code of one row's leaf."""
+        leaves, leaf = self._either(row)
+        return int(leaves.side[leaf])
+
+    def io(self, row: int) -> str:
+        """What a row's leaf is to its call: "input 0", "kwargs mask", "output 0"."""
+        leaves, leaf = self._either(row)
+        return leaves.io_names[int(leaves.io[leaf])]
+
+    def _either(self, row: int) -> tuple[LeafColumns, int]:
+        t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
+        return (self.target.leaves, t) if t >= 0 else (self.golden.leaves, g)
+
     def dtype_pair(self, row: int) -> tuple[Dtype | None, Dtype | None]:
         """Declared dtypes of both sides (None: no such leaf, or a dtype that is not known)."""
         return (

@@ -186,9 +186,7 @@ def _bounds(rows: StatisticsRows) -> _Bounds:
         for norm, peak, mean in ((norm_t, absmax_t, mean_t), (norm_g, absmax_g, mean_g))
     )
     single = rows.n_elements == 1
-    top, bottom = (
-        np.where(single, peak, norm) for norm, peak in ((norm_t, absmax_t), (norm_g, absmax_g))
-    )
+    top, bottom = (np.where(single, peak, norm) for norm, peak in ((norm_t, absmax_t), (norm_g, absmax_g)))
     return _Bounds(
         norm_ratio=_ratio(top, bottom),
         ratio_least=_ratio(box_t[0], box_g[1]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -58,7 +59,7 @@ class Chained(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        part = int(np.searchsorted(self.starts, index, side="right")) - 1
+        part = bisect_right(self.starts, index) - 1
         return self.parts[part][index - self.starts[part]]
 
     def __iter__(self) -> Iterator[str]:
@@ -83,7 +84,7 @@ def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
         _index_column(ranks),
         _text("pattern", ranks, _patterns),
         _coded("basis", [r.rows.basis for r in ranks], BASES),
-        _coded("state", [_state(r) for r in ranks], STATES),
+        Column("state", "text", _joined([_state(r) for r in ranks]), labels=STATES, is_internal=True),
         _coded("role", [r.roles.row for r in ranks], ROLES),
         _coded("verdict", [r.rows.verdict for r in ranks], VERDICTS),
         _coded("reason", [r.rows.reason for r in ranks], REASONS),

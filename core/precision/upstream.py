@@ -12,16 +12,9 @@ from npulse.core.formats.msprobe.construct import MAX_MODULE_DEPTH, ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, CallName, Construct, Dump
 
+from .apis import HARMLESS
 from .links import Links, inverse
 from .rows import Rows
-
-UNINITIALISED = frozenset(
-    ("empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_with_format")
-)
-"""APIs whose output holds whatever was in memory: a difference there means nothing."""
-
-HARMLESS = UNINITIALISED | {"view_as", "ones_like", "zeros_like", "detach", "contiguous", "requires_grad_"}
-"""Unmatched calls of these change no value that a later call reads: never an origin."""
 
 ModuleKey = tuple[str, str, int] | str
 """Path, direction and number of a module call; the full name of anything else."""
@@ -61,11 +54,13 @@ class Upstream:
         self._construct = construct
         self._names: dict[int, CallName] = {}
         self._around: dict[int, tuple[ModuleKey, ...]] = {}
+        self._keys: dict[str, ModuleKey] = {}
         self._cleared: set[int] = set()
         self._suspects: list[int] = []
         self._forward_alone: dict[str, int] = {}
         self._suspects_inside: dict[ModuleKey, list[int]] = {}
         self.alone: npt.NDArray[np.bool_] = (self._sequence[0] < 0) | (self._sequence[1] < 0)
+        self._has_alone = bool(self.alone.any())
 
     # -- names and modules ----------------------------------------------------------------------
 
@@ -91,7 +86,10 @@ class Upstream:
     def _enclosing(self, name: CallName) -> Iterator[ModuleKey]:
         recorded = list(ancestors(self._construct, name.full)) if self._construct is not None else []
         for parent in recorded:
-            yield module_key(parse_name(parent))
+            key = self._keys.get(parent)
+            if key is None:
+                key = self._keys[parent] = module_key(parse_name(parent))
+            yield key
         if name.path and len(recorded) <= (name.direction == "grad"):
             direction = "backward" if name.direction == "grad" else name.direction
             path = name.path
@@ -143,6 +141,8 @@ class Upstream:
 
     def clear(self, row: int) -> None:
         """An input agrees: the calls of one side alone that it was made of change nothing that matters."""
+        if not self._has_alone:
+            return
         for side in (TARGET, GOLDEN):
             reader = int(self._leaf_of[side][row])
             leaf = int(self._producers[side][reader]) if reader >= 0 else -1

@@ -112,4 +112,4 @@ def problem_of(error: TensorError, *sides: TensorSide) -> Problem:
     path = Path(error.path) if error.path else sides[0].path
     root = next((side.root for side in sides if path.is_relative_to(side.root)), None)
     shown = str(path) if root is None else str(path.relative_to(root))
-    return Problem(shown, error.kind, error.message, error.line, error.byte, error.hint)
+    return Problem.from_error(error, shown)

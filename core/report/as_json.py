@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from npulse.core.findings import Finding, Problem, Related, Report
 from npulse.core.table import Table
-from npulse.core.text import UNSAFE_CODES
+
+from .blocks import blocks, json_rows, json_text
 
 SCHEMA = 1
-
-# Inside strings only, so the text stays the same JSON; nothing a terminal obeys, no lone surrogate is left.
-_ESCAPED = {code: json.dumps(chr(code))[1:-1] for code in UNSAFE_CODES if code >= 0x80} | {0x7F: "\\u007f"}
 
 
 def plain(value: Any) -> Any:
@@ -39,18 +37,10 @@ def to_dict(report: Report, version: str) -> dict[str, Any]:
         "npulse": version,
         "command": report.command,
         "run": report.run,
+        "target": report.target,
+        "golden": report.golden,
         "verdict": report.verdict,
-        "artifacts": [
-            {
-                "kind": a.kind,
-                "path": a.relative,
-                "rank": a.rank,
-                "step": a.step,
-                "completeness": a.completeness,
-                "size_bytes": a.size_bytes,
-            }
-            for a in report.artifacts
-        ],
+        "artifacts": [_artifact_dict(a) for a in report.artifacts],
         "findings": [finding_dict(f) for f in report.findings],
         "counts": dict(report.counts),
         "summary": plain(report.summary),
@@ -59,6 +49,18 @@ def to_dict(report: Report, version: str) -> dict[str, Any]:
     if report.tables:
         body["tables"] = {name: list(rows_of(table)) for name, table in report.tables.items()}
     return body
+
+
+def _artifact_dict(artifact: Any) -> dict[str, Any]:
+    return {
+        "kind": artifact.kind,
+        "path": artifact.relative,
+        "rank": artifact.rank,
+        "step": artifact.step,
+        "side": artifact.side,
+        "completeness": artifact.completeness,
+        "size_bytes": artifact.size_bytes,
+    }
 
 
 def finding_dict(finding: Finding) -> dict[str, Any]:
@@ -81,6 +83,7 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
             "byte": at.byte,
         },
         "message": finding.message,
+        "source": finding.source,
         "next": finding.next_step,
     }
 
@@ -102,58 +105,41 @@ def problem_dict(problem: Problem) -> dict[str, Any]:
 
 
 def rows_of(table: Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, one after the other, JSON-safe."""
-    for row in range(table.n_rows):
-        yield plain(table.row(row))
+    """The exported cells of each row, one row after the other, JSON-safe."""
+    names = [column.name for column in table.exported]
+    for columns in blocks(table):
+        for row in zip(*columns, strict=True):
+            yield plain(dict(zip(names, row, strict=True)))
 
 
 def render_json(report: Report, version: str) -> Iterator[str]:
-    """The object in pieces; tables are written row by row so that a million rows need no memory."""
-    body = to_dict(Report(**{**_fields(report), "tables": {}}), version)
-    text = _dumps(body, indent=1)
+    """The object in pieces; tables are written block by block so that a million rows need no memory."""
+    text = json_text(to_dict(replace(report, tables={}), version), indent=1)
     if not report.tables:
         yield text + "\n"
         return
     yield text.removesuffix("\n}") + ',\n "tables": {'
     for number, (name, table) in enumerate(report.tables.items()):
-        yield ("," if number else "") + f"\n  {_dumps(name)}: ["
-        for row, values in enumerate(rows_of(table)):
-            yield ("," if row else "") + "\n   " + _dumps(values)
+        yield ("," if number else "") + f"\n  {json_text(name)}: ["
+        for block, rows in enumerate(json_rows(table)):
+            yield ("," if block else "") + "\n   " + ",\n   ".join(rows)
         yield "\n  ]"
     yield "\n }\n}\n"
 
 
 def render_jsonl(report: Report, version: str) -> Iterator[str]:
-    """One line a finding, one a problem, and a last line with verdict and counts."""
+    """One line a finding, one a problem, one a table row, and a last line with all that is said once."""
     for finding in report.findings:
         yield _line({"kind": "finding", **finding_dict(finding)})
     for problem in report.problems:
         body = problem_dict(problem)
         yield _line({"kind": "problem", "problem": body.pop("kind"), **body})
     for name, table in report.tables.items():
-        for values in rows_of(table):
-            yield _line({"kind": "row", "table": name, **values})
-    yield _line(
-        {
-            "kind": "summary",
-            "schema": SCHEMA,
-            "npulse": version,
-            "command": report.command,
-            "run": report.run,
-            "verdict": report.verdict,
-            "counts": dict(report.counts),
-        }
-    )
+        for rows in json_rows(table, f'"kind": "row", "table": {json_text(name)}, '):
+            yield "\n".join(rows) + "\n"
+    once = to_dict(replace(report, tables={}), version)
+    yield _line({"kind": "summary"} | {k: v for k, v in once.items() if k not in ("findings", "problems")})
 
 
 def _line(body: dict[str, Any]) -> str:
-    return _dumps(body) + "\n"
-
-
-def _dumps(value: Any, indent: int | None = None) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    return text if text.isascii() and "\x7f" not in text else text.translate(_ESCAPED)
-
-
-def _fields(report: Report) -> dict[str, Any]:
-    return {name: getattr(report, name) for name in Report.__slots__}
+    return json_text(body) + "\n"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator
 from typing import Any
 
+from npulse.core.figures import number
 from npulse.core.findings import Finding, Report
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text, say
+
+from .blocks import blocks, csv_blocks, csv_text
 
 SHOWN = 20
 """Findings printed in full; the rest is counted (JSON has all of them)."""
@@ -23,23 +25,67 @@ TEXTS: dict[str, tuple[str, str]] = {
     "problems": ("problems (could not be read)", "问题（无法读取）"),
     "more": ("{n} more findings: --format json lists all", "另有 {n} 条：--format json 列出全部"),
     "none": ("nothing over a threshold", "没有超过阈值的项"),
-    "counts": ("counts", "计数"),
+    "nothing-compared": ("nothing could be compared", "没有任何可比较的内容"),
+    "nothing-checked": ("nothing could be checked", "没有任何可检查的内容"),
+    "some-compared": ("not all could be compared", "未能全部比较"),
+    "some-checked": ("not all could be checked", "未能全部检查"),
+    "see": (", see problems", "，见下方问题"),
+    "rule": ("rule", "规则"),
+    "figure": ("figure", "指标"),
+    "value": ("value", "值"),
+    "origin": ("origin", "源头"),
+    "inherited": ("inherited", "继承"),
+    "suspect": ("suspect", "可疑"),
+    "benign": ("benign", "无害"),
+    "unmatched": ("unmatched", "未匹配"),
+    "unknown": ("unknown", "未知"),
+    "ok": ("ok", "正常"),
+    "error": ("error", "错误"),
+    "warning": ("warning", "警告"),
+    "note": ("note", "提示"),
+    "is-pass": ("PASS", "PASS（通过）"),
+    "is-warn": ("WARN", "WARN（有警告）"),
+    "is-fail": ("FAIL", "FAIL（不通过）"),
+    "is-unknown": ("UNKNOWN", "UNKNOWN（无法判断）"),
+    "is-incomplete": ("INCOMPLETE", "INCOMPLETE（不完整）"),
 }
 
 _MARK = {"error": "x", "warning": "!", "note": "."}
 
 
+def verdict_line(report: Report, lang: Lang = "en") -> str:
+    """'precision: verdict FAIL  RUN: TARGET against GOLDEN' with its line end."""
+    verdict = f"{say(TEXTS, 'verdict', lang)} {say(TEXTS, 'is-' + report.verdict, lang)}"
+    return f"{report.command}: {verdict}  {safe_text(report.title)}\n"
+
+
+def _told(report: Report) -> Iterator[str]:
+    """Counts and summary for people: the area's own lines, else the names as they are."""
+    if report.told:
+        yield from map(safe_text, report.told)
+        return
+    if report.counts:
+        yield ", ".join(f"{name} {n:,}" for name, n in report.counts.items())
+    for name, value in report.summary.items():
+        yield f"{name}: {_rounded(value)}"
+
+
+def _nothing(report: Report, lang: Lang) -> str:
+    """What it means that there is no finding: agreement, or that nothing could be said."""
+    if report.verdict in ("pass", "warn"):
+        return say(TEXTS, "none", lang)
+    how = "checked" if report.golden is None else "compared"
+    is_some = report.counts[how] > 0 if how in report.counts else any(report.counts.values())
+    text = say(TEXTS, f"{'some' if is_some else 'nothing'}-{how}", lang)
+    return text + (say(TEXTS, "see", lang) if report.problems else "")
+
+
 def render_text(report: Report, lang: Lang = "en") -> Iterator[str]:
     """Plain lines: verdict first, then findings in the order in which to look at them, then problems."""
-    verdict = f"{say(TEXTS, 'verdict', lang)} {report.verdict.upper()}"
-    yield f"{report.command}: {verdict}  {safe_text(report.run)}\n"
-    if report.counts:
-        listed = ", ".join(f"{name} {n:,}" for name, n in report.counts.items())
-        yield f"{say(TEXTS, 'counts', lang)}: {listed}\n"
-    for name, value in report.summary.items():
-        yield f"{name}: {safe_text(_plain(value))}\n"
+    yield verdict_line(report, lang)
+    yield from (f"{line}\n" for line in _told(report))
     if not report.findings:
-        yield f"{say(TEXTS, 'none', lang)}\n"
+        yield f"{_nothing(report, lang)}\n"
     for finding in report.findings[:SHOWN]:
         yield from _finding_lines(finding, lang)
     if len(report.findings) > SHOWN:
@@ -57,7 +103,7 @@ def render_text(report: Report, lang: Lang = "en") -> Iterator[str]:
 
 
 def _finding_lines(finding: Finding, lang: Lang) -> Iterator[str]:
-    head = f"{_MARK[finding.severity]} {finding.role.upper()}"
+    head = f"{_MARK[finding.severity]} {say(TEXTS, finding.role, lang).upper()}"
     yield f"\n{head}  {safe_text(finding.subject)}  [{finding.rule}]\n"
     yield f"    {safe_text(finding.message)}\n"
     at = finding.location
@@ -67,7 +113,7 @@ def _finding_lines(finding: Finding, lang: Lang) -> Iterator[str]:
         where = _where(at.artifact, at.line, at.byte)
         yield f"    {say(TEXTS, 'at', lang)}: {safe_text(where)}{rank}{step}\n"
     if finding.related:
-        listed = ", ".join(f"{r.role} {safe_text(r.subject)}" for r in finding.related[:4])
+        listed = ", ".join(f"{say(TEXTS, r.role, lang)} {safe_text(r.subject)}" for r in finding.related[:4])
         yield f"    {say(TEXTS, 'related', lang)}: {listed}\n"
     if finding.next_step:
         yield f"    {say(TEXTS, 'next', lang)}: {safe_text(finding.next_step)}\n"
@@ -81,33 +127,37 @@ def _where(artifact: str, line: int | None, byte: int | None) -> str:
 
 def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
     """A report that can be pasted into an issue. File names and subjects are code spans, never markup."""
-    yield f"# npulse {report.command}: {report.verdict.upper()}\n\n{code(report.run)}\n"
-    if report.counts:
-        yield "\n" + ", ".join(f"{name} {n:,}" for name, n in report.counts.items()) + "\n"
+    verdict = say(TEXTS, "is-" + report.verdict, lang)
+    yield f"# npulse {report.command}: {verdict}\n\n{code(report.title)}\n\n"
+    yield from (f"- {_escape(line)}\n" for line in _told(report))
+    if not report.findings:
+        yield f"- {_nothing(report, lang)}\n"
     for finding in report.findings:
-        yield f"\n## {finding.severity}: {finding.role} {code(finding.subject)}\n\n"
-        yield f"{_escape(finding.message)}\n\n- rule: {code(finding.rule)}\n"
+        severity, role = say(TEXTS, finding.severity, lang), say(TEXTS, finding.role, lang)
+        yield f"\n## {severity}: {role} {code(finding.subject)}\n\n"
+        yield f"{_escape(finding.message)}\n\n- {say(TEXTS, 'rule', lang)}: {code(finding.rule)}\n"
         if finding.location.artifact is not None:
             where = _where(finding.location.artifact, finding.location.line, finding.location.byte)
             yield f"- {say(TEXTS, 'at', lang)}: {code(where)}\n"
         for related in finding.related:
-            yield f"- {related.role}: {code(related.subject)}\n"
+            yield f"- {say(TEXTS, related.role, lang)}: {code(related.subject)}\n"
         if finding.next_step:
             yield f"- {say(TEXTS, 'next', lang)}: {_escape(finding.next_step)}\n"
         if finding.figures:
-            yield "\n| figure | value |\n| --- | --- |\n"
+            yield f"\n| {say(TEXTS, 'figure', lang)} | {say(TEXTS, 'value', lang)} |\n| --- | --- |\n"
             for name, value in finding.figures.items():
-                yield f"| {name} | {code(str(value))} |\n"
+                yield f"| {name} | {code(_rounded(value))} |\n"
     if report.problems:
         yield f"\n## {say(TEXTS, 'problems', lang)}\n\n"
         for problem in report.problems:
             where = _where(problem.artifact, problem.line, problem.byte)
             yield f"- {code(where)} {problem.kind}: {_escape(problem.message)}\n"
     for name, table in report.tables.items():
-        yield f"\n## {name}\n\n| " + " | ".join(c.name for c in table.columns) + " |\n"
-        yield "|" + " --- |" * len(table.columns) + "\n"
-        for row in range(table.n_rows):
-            yield "| " + " | ".join(_cell_md(c.value(row)) for c in table.columns) + " |\n"
+        yield f"\n## {name}\n\n| " + " | ".join(c.name for c in table.exported) + " |\n"
+        yield "|" + " --- |" * len(table.exported) + "\n"
+        for columns in blocks(table):
+            for row in zip(*columns, strict=True):
+                yield "| " + " | ".join(map(_cell_md, row)) + " |\n"
 
 
 def code(text: str) -> str:
@@ -159,28 +209,25 @@ def render_csv(report: Report) -> Iterator[str]:
 
 def render_csv_table(table: Table) -> Iterator[str]:
     """A table as CSV; absent cells are empty, floats keep every digit."""
-    yield _csv_line([c.name for c in table.columns])
-    for row in range(table.n_rows):
-        yield _csv_line([c.value(row) for c in table.columns])
+    yield _csv_line([c.name for c in table.exported])
+    yield from csv_blocks(table)
 
 
 def _csv_line(values: list[Any]) -> str:
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow([_csv_cell(v) for v in values])
+    cells = [csv_text(v) if isinstance(v, str) else v for v in values]
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue()
 
 
-def _csv_cell(value: Any) -> str:
-    if value is None:
-        return ""
-    text = _plain(value)
-    # a sheet would run a cell that begins like a formula
-    if isinstance(value, str) and text[:1] in ("=", "+", "-", "@"):
-        return "'" + text
-    return text
-
-
 def _plain(value: Any) -> str:
-    if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else str(value)
+    return repr(value) if isinstance(value, float) else safe_text(str(value))
+
+
+def _rounded(value: Any) -> str:
+    """A figure as people read it: rounded; places in a tensor as they are."""
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(number(v) if isinstance(v, float) else safe_text(str(v)) for v in value) + "]"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return number(value)
     return safe_text(str(value))

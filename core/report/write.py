@@ -42,6 +42,13 @@ def render(report: Report, format_name: str, *, version: str, lang: Lang = "en")
     raise UsageError(f"unknown format '{format_name}'", hint="formats: " + ", ".join(FORMATS))
 
 
+def verdict_line(report: Report, lang: Lang = "en") -> str:
+    """The first line of the report as text, with its line end."""
+    from . import as_text
+
+    return as_text.verdict_line(report, lang)
+
+
 def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()) -> int:
     """Write text to a file, whole or not at all; returns its size in bytes.
 

@@ -232,8 +232,5 @@ def test_names_that_are_no_text_can_be_keys(cache: Cache, tmp_path: Path) -> Non
 
 def test_the_default_folder_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_cache(tmp_path).folder == tmp_path
-    monkeypatch.setenv("NPULSE_CACHE_DIR", str(tmp_path / "named"))
-    assert default_cache().folder == tmp_path / "named"
-    monkeypatch.delenv("NPULSE_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert default_cache().folder == tmp_path / "xdg" / "npulse"

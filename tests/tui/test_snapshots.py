@@ -12,8 +12,8 @@ from npulse.core.run.discover import discover
 from npulse.sample_runs import sample_path
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes import make_pane
-from npulse.tui.panes.precision.detail import DetailView
 from npulse.tui.state import StateStore
+from npulse.tui.widgets.detail import DetailView
 from npulse.tui.widgets.virtual_table import VirtualTable
 
 N_TRIES = 2000

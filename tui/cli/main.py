@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from npulse.core.areas import AREAS
 from npulse.core.errors import NpulseError, UsageError
 
+from .options import talk
+
 COMMANDS = ("open", "demo", "rules", "keys", *(area.command for area in AREAS if area.is_built))
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    *("diff", "recheck", "capture", "watch", "config", "merge", "report", "serve", "doctor", "cache", "plugin", "pack"),
+    *("diff", "recheck", "capture", "watch", "config", "merge"),
+    *("report", "serve", "doctor", "cache", "plugin", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
 
@@ -33,9 +36,9 @@ def run(argv: list[str]) -> int:
         result = app(words, standalone_mode=False)
         return result if isinstance(result, int) else 0
     except NpulseError as error:
-        _say(f"npulse: {error}")
+        talk(f"npulse: {error}")
         if error.hint:
-            _say(f"  {error.hint}")
+            talk(f"  {error.hint}")
         return error.exit_code
     except KeyboardInterrupt:
         return 130
@@ -47,7 +50,10 @@ def run(argv: list[str]) -> int:
         return _usage_or_crash(error)
 
 
-_VALUE_OPTIONS = ("--lang", "--jobs", "--pane")
+_VALUE_OPTIONS = (
+    *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
+    *("--rank", "--step", "--cluster"),
+)
 """Options that may stand in front of the command together with a value."""
 
 
@@ -82,8 +88,8 @@ def _refuse_misspelt(word: str) -> None:
 
 
 def _not_built(word: str) -> int:
-    _say(f"npulse: '{word}' is not built yet")
-    _say(f"  to open a folder of that name: npulse ./{word}    what is there now: npulse --help")
+    talk(f"npulse: '{word}' is not built yet")
+    talk(f"  to open a folder of that name: npulse ./{word}    what is there now: npulse --help")
     return 2
 
 
@@ -91,24 +97,15 @@ def _usage_or_crash(error: Exception) -> int:
     # typer ships its own copy of the command-line errors: they are known by what they carry
     format_message = getattr(error, "format_message", None)
     if callable(format_message) and hasattr(error, "exit_code"):
-        _say(f"npulse: {format_message()}")
-        _say("  npulse --help lists the commands")
+        talk(f"npulse: {format_message()}")
+        talk("  npulse --help lists the commands")
         return 2
     if type(error).__name__ == "Abort":
         return 130
     if type(error).__name__ == "Exit":
         return int(getattr(error, "exit_code", 0))
-    from ..crash import report_crash
+    from ..crash import CRASH_EXIT_CODE, report_crash
 
     for line in report_crash(error):
-        _say(line)
-    return 2
-
-
-def _say(line: str) -> None:
-    """One line of talk to stderr, without control characters."""
-    from npulse.core.text import safe_text
-
-    encoding = sys.stderr.encoding or "ascii"
-    text = safe_text(line).encode(encoding, "backslashreplace").decode(encoding)
-    print(text, file=sys.stderr)
+        talk(line)
+    return CRASH_EXIT_CODE

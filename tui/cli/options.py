@@ -1,16 +1,22 @@
-"""Options that analysing commands share, declared once."""
+"""Options that commands share, declared once, and how a command speaks: stdout for data, stderr for talk."""
 
 from __future__ import annotations
 
+import inspect
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from npulse.core.errors import UsageError
-from npulse.core.text import Lang
+from npulse.core.text import Lang, safe_text
+
+if TYPE_CHECKING:
+    from npulse.core.cache import Cache
 
 FormatOption = Annotated[
     str | None,
@@ -33,6 +39,13 @@ PlainOption = Annotated[bool, typer.Option("--plain", help="Text instead of the 
 RoundOption = Annotated[
     str | None, typer.Option("--round", help="Which round of the run (default: the newest).")
 ]
+PairOption = Annotated[
+    str | None,
+    typer.Option("--pair", help="Which pair of the round, by its target's name (default: the first)."),
+]
+MaskOption = Annotated[
+    bool, typer.Option("--mask", help="Hide names: paths and module names become stable hashes.")
+]
 CriteriaOption = Annotated[
     str | None,
     typer.Option("--criteria", help="Thresholds: cosine=0.99,norm_ratio_low=0.99,norm_ratio_high=1.01"),
@@ -41,8 +54,6 @@ CriteriaOption = Annotated[
 
 def chosen_lang(lang: str | None) -> Lang:
     """The language to speak: the option, else the environment."""
-    import os
-
     from ..messages import choose_language
 
     if lang not in (None, "en", "zh"):
@@ -57,8 +68,20 @@ def chosen_format(format_name: str | None, output: Path | None) -> str:
     if format_name is not None:
         if format_name not in FORMATS:
             raise UsageError(f"unknown format '{format_name}'", hint="formats: " + ", ".join(FORMATS))
+        _warn_of_suffix(format_name, output)
         return format_name
     return format_of(str(output), "text") if output is not None else "text"
+
+
+def _warn_of_suffix(format_name: str, output: Path | None) -> None:
+    from npulse.core.report import format_of
+
+    try:
+        meant = format_of(str(output), format_name) if output is not None else format_name
+    except UsageError:
+        return  # a suffix that stands for no format misleads nobody
+    if meant != format_name:
+        talk(f"npulse: {output} will hold {format_name}, not what its suffix says")
 
 
 def version() -> str:
@@ -66,6 +89,69 @@ def version() -> str:
     import npulse
 
     return str(npulse.__version__)
+
+
+def user_cache(no_cache: bool) -> Cache | None:
+    """Where results are kept: NPULSE_CACHE_DIR, else the user's cache folder; None with --no-cache."""
+    if no_cache:
+        return None
+    from npulse.core.cache import default_cache
+
+    return default_cache(os.environ.get("NPULSE_CACHE_DIR"))
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyseOptions:
+    """The options that every analysing command takes; their declarations are the command line's."""
+
+    format_name: FormatOption = None
+    output: OutputOption = None
+    tables: TablesOption = False
+    strict: StrictOption = False
+    criteria: CriteriaOption = None
+    round_name: RoundOption = None
+    pair_name: PairOption = None
+    rank: RankOption = None
+    step: StepOption = None
+    jobs: JobsOption = 0
+    cluster: ClusterOption = None
+    lang: LangOption = None
+    no_cache: NoCacheOption = False
+    mask: MaskOption = False
+    plain: PlainOption = False
+
+
+def with_analyse_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The command, its parameter `options` spread over the command line as the fields of AnalyseOptions."""
+    hints = get_type_hints(command, include_extras=True)
+    spread = get_type_hints(AnalyseOptions, include_extras=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [
+        parameter.replace(annotation=hints[name], kind=keyword)
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "options"
+    ]
+    shared = [
+        inspect.Parameter(f.name, keyword, default=f.default, annotation=spread[f.name])
+        for f in fields(AnalyseOptions)
+    ]
+
+    def run(**values: Any) -> int:
+        options = AnalyseOptions(**{f.name: values.pop(f.name) for f in fields(AnalyseOptions)})
+        return command(**values, options=options)
+
+    parameters = [*own, *shared]
+    annotations = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    vars(run).update(__signature__=inspect.Signature(parameters, return_annotation=int))
+    run.__annotations__ = {**annotations, "return": int}
+    return run
+
+
+def talk(line: str) -> None:
+    """One line to stderr, without control characters."""
+    encoding = sys.stderr.encoding or "ascii"
+    print(safe_text(line).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 def emit(text_pieces: Iterable[str], *, is_json: bool = False) -> None:

@@ -5,33 +5,24 @@ from __future__ import annotations
 import sys
 import time
 
-from npulse.core.progress import Progress, ProgressCallback, ignore_progress
+from npulse.core.progress import Progress, ProgressCallback, ignore_progress, paced, progress_text
+from npulse.core.text import Lang, safe_text
 
-EVERY_S = 0.25
 
-
-def stderr_progress() -> ProgressCallback:
-    """A callback that shows count, share and rate at most four times a second; silent without a terminal."""
+def stderr_progress(lang: Lang = "en") -> ProgressCallback:
+    """A callback that shows count, rate and time left four times a second; silent without a terminal."""
     if not sys.stderr.isatty():
         return ignore_progress
-    started: dict[str, float] = {}
-    shown = 0.0
+    began: dict[str, float] = {}
 
     def show(progress: Progress) -> None:
-        nonlocal shown
-        now = time.monotonic()
-        began = started.setdefault(progress.stage, now)
-        if now - shown < EVERY_S:
-            return
-        shown = now
-        share = f" of {progress.total:,}" if progress.total else ""
-        rate = progress.done / (now - began) if now > began else 0.0
-        left = f", {(progress.total - progress.done) / rate:.0f} s left" if progress.total and rate else ""
-        line = f"{progress.stage}: {progress.done:,}{share} {progress.unit} ({rate:,.0f}/s{left})"
-        sys.stderr.write("\r\x1b[K" + line)
+        now_s = time.monotonic()
+        line = progress_text(progress, now_s - began.setdefault(progress.stage, now_s), lang)
+        encoding = sys.stderr.encoding or "ascii"
+        sys.stderr.write("\r\x1b[K" + safe_text(line).encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
 
-    return show
+    return paced(show)
 
 
 def end_progress() -> None:

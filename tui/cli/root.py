@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from npulse.sample_runs import SAMPLES
+
 from . import options as o
 
 app = typer.Typer(
@@ -54,58 +56,34 @@ def open_(
 
 @app.command(short_help="Open a bundled sample run.")
 def demo(
-    name: Annotated[str | None, typer.Argument(help="Which bundled sample run.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help=f"Which sample run: {', '.join(SAMPLES)} (default: the first).")
+    ] = None,
     lang: o.LangOption = None,
     plain: o.PlainOption = False,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
 ) -> int:
     """Open a bundled sample run; where stdout is no terminal, print its triage as text."""
     from .workbench import open_demo
 
-    return open_demo(name, lang=o.chosen_lang(lang), plain=plain)
+    return open_demo(name, lang=o.chosen_lang(lang), plain=plain, jobs=jobs, no_cache=no_cache)
 
 
 @app.command(short_help="Compare two captures, name the origin.")
+@o.with_analyse_options
 def precision(
     target: Annotated[Path, typer.Argument(help="The NPU capture, or a run that holds both.")],
     golden: Annotated[
         Path | None, typer.Argument(help="The golden capture (GPU, CPU, earlier version).")
     ] = None,
-    format_name: o.FormatOption = None,
-    output: o.OutputOption = None,
-    tables: o.TablesOption = False,
-    strict: o.StrictOption = False,
-    criteria: o.CriteriaOption = None,
-    round_name: o.RoundOption = None,
-    rank: o.RankOption = None,
-    step: o.StepOption = None,
-    jobs: o.JobsOption = 0,
-    cluster: o.ClusterOption = None,
-    lang: o.LangOption = None,
-    no_cache: o.NoCacheOption = False,
-    plain: o.PlainOption = False,
+    *,
+    options: o.AnalyseOptions,
 ) -> int:
     """Compare two captures and name the operator where the difference begins."""
-    from .precision import PrecisionArguments, run_precision
+    from .analyse import run_analysis
 
-    del plain  # this command is always plain
-    return run_precision(
-        PrecisionArguments(
-            target=target,
-            golden=golden,
-            format_name=o.chosen_format(format_name, output),
-            output=output,
-            tables=tables,
-            strict=strict,
-            criteria=criteria,
-            round_name=round_name,
-            rank=rank,
-            step=step,
-            jobs=jobs,
-            cluster=cluster,
-            lang=o.chosen_lang(lang),
-            no_cache=no_cache,
-        )
-    )
+    return run_analysis(options, "precision", [path for path in (target, golden) if path is not None])
 
 
 @app.command(short_help="What each rule means.")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npulse.core.errors import InputError, UsageError
 from npulse.core.text import Lang, safe_text
 
-from .options import emit, version
+from .options import emit, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
-    from npulse.core.findings import Report
+    from npulse.core.run.model import Run
 
     from ..panes.base import Pane
 
@@ -22,9 +23,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "round": ("round {name}", "轮次 {name}"),
     "found": ("{n} {kind}: {title}{unread}", "{n} {kind}：{title}{unread}"),
     "unread": (" (recognised, not yet read)", "（已识别，尚不支持读取）"),
-    "which": (
-        "several captures; name target and golden: npulse precision TARGET GOLDEN   found: {names}",
-        "有多份采集；请指定目标与标杆：npulse precision TARGET GOLDEN   找到：{names}",
+    "inventory": ("in it:", "其中有："),
+    "no-pane": (
+        "--pane {pane} is for the workbench; as text all areas are shown",
+        "--pane {pane} 用于工作台；文本输出包含所有方面",
     ),
     "nothing": (
         "nothing that can be read yet among {n} entries; looked for dump.json of msprobe (PrecisionDebugger)",
@@ -50,11 +52,13 @@ def open_workbench(
     if plain or not _has_screen():
         if path is None:
             raise UsageError("nothing to show as text", hint="npulse PATH, or npulse on a terminal")
-        return print_triage(path, lang)
+        if pane is not None:
+            talk(f"npulse: {_say('no-pane', lang, pane=pane)}")
+        return print_triage(path, lang, jobs=jobs, no_cache=no_cache)
     return _run_screen(str(path) if path is not None else None, pane, lang, jobs, no_cache)
 
 
-def open_demo(name: str | None, *, lang: Lang, plain: bool) -> int:
+def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_cache: bool = False) -> int:
     """Open a bundled sample run; as text it exits 0 once it was shown, whatever the verdict."""
     from npulse.sample_runs import SAMPLES, sample_path
 
@@ -63,70 +67,61 @@ def open_demo(name: str | None, *, lang: Lang, plain: bool) -> int:
     if plain or not _has_screen():
         title = SAMPLES[chosen][1 if lang == "zh" else 0]
         emit([_say("demo", lang, name=chosen, title=title) + "\n\n"])
-        print_triage(path, lang)
+        print_triage(path, lang, jobs=jobs, no_cache=no_cache)
         emit(["\n" + _say("open", lang, path=str(path)) + "\n"])
         return 0
-    return _run_screen(str(path), "precision", lang, 0, no_cache=False, first_round=0)
+    return _run_screen(str(path), "precision", lang, jobs, no_cache, first_round=0)
 
 
-def print_triage(path: Path, lang: Lang) -> int:
-    """What is in a run and, for each round, what the precision analysis says; the worst exit code."""
+def print_triage(path: Path, lang: Lang, *, jobs: int = 0, no_cache: bool = False) -> int:
+    """What every area says of a run, verdicts first, then what is in it; returns the worst exit code."""
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
-    from collections import Counter
+    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.areas import AREAS
+    from npulse.core.findings import worst_exit_code
+    from npulse.core.report import render, verdict_line
+    from npulse.core.run.discover import discover
 
-    from npulse.core import api
-    from npulse.core.precision.alone import check_alone
-    from npulse.core.precision.compare import compare_captures
-    from npulse.core.precision.report import report as precision_report
-    from npulse.core.report import render
-    from npulse.core.run.kinds import KINDS
-
-    progress = stderr_progress()
+    progress = stderr_progress(lang)
+    options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache))
     try:
-        run = api.open_run(path)
-        pairs = api.pairs_in(run)
-        reports: list[tuple[str, Report]] = []
-        for pair in pairs:
-            try:
-                comparison = compare_captures(pair, progress=progress)
-                report = precision_report(comparison, lang=lang)
-            except InputError as error:  # a broken round does not take down the others
-                report = _unreadable(pair.relative(Path(error.path or run.path)), error)
-            reports.append((pair.round, report))
-        dumps = [a for a in run.artifacts if a.kind == "msprobe.dump"]
-        if api.is_single_capture(run):
-            reports.append(("", check_alone(run, dumps, lang=lang, progress=progress)))
+        run = discover(path, progress=progress)
+        areas = [area for area in AREAS if area.is_built]
+        found = [one for area in areas for one in area.reports_of(run, options, progress=progress)]
     finally:
         end_progress()
+    for one in found:
+        for note in one.notes:
+            talk(f"npulse: {note}")
     emit([f"npulse  {safe_text(str(run.path))}\n"])
-    for kind, n in sorted(Counter(a.kind for a in run.artifacts).items()):
+    if len(found) > 1:
+        emit(verdict_line(one.report, lang) for one in found)
+    for one in found:
+        emit(["\n" + (_say("round", lang, name=safe_text(one.round)) + "\n" if one.round else "")])
+        emit(render(one.report, "text", version=version(), lang=lang))
+    if not found:
+        emit([_say("nothing", lang, n=run.n_entries) + "\n"])
+        emit(f"! {safe_text(p.artifact)}  {p.kind}: {safe_text(p.message)}\n" for p in run.problems)
+    emit(_inventory(run, lang))
+    return worst_exit_code(one.report.exit_code() for one in found)
+
+
+def _inventory(run: Run, lang: Lang) -> Iterator[str]:
+    """What was recognised in the run, kind by kind."""
+    from collections import Counter
+
+    from npulse.core.run.kinds import KINDS
+
+    counts = sorted(Counter(artifact.kind for artifact in run.artifacts).items())
+    if counts:
+        yield "\n" + _say("inventory", lang) + "\n"
+    for kind, n in counts:
         known = KINDS[kind]
         unread = "" if known.is_read else _say("unread", lang)
         title = known.title_zh if lang == "zh" else known.title
-        emit(["  " + _say("found", lang, n=n, kind=kind, title=title, unread=unread) + "\n"])
-    code = 0
-    for round_name, report in reports:
-        if round_name:
-            emit(["\n" + _say("round", lang, name=safe_text(round_name)) + "\n"])
-        report = api.with_problems(report, run.problems)
-        emit(render(report, "text", version=version(), lang=lang))
-        code = max(code, report.exit_code(), key=(0, 4, 1).index)
-    if not reports:
-        code = 4
-        names = ", ".join(safe_text(name) for name in api.capture_names(run)[:8])
-        key = "which" if names else "nothing"
-        emit([_say(key, lang, names=names, n=run.n_entries) + "\n"])
-        emit(f"! {safe_text(p.artifact)}  {p.kind}: {safe_text(p.message)}\n" for p in run.problems)
-    return code
-
-
-def _unreadable(where: str, error: InputError) -> Report:
-    from npulse.core.findings import Problem, Report
-
-    problem = Problem(where, "unreadable", error.message, error.line, error.byte, error.hint)
-    return Report("precision", where, "incomplete", problems=(problem,))
+        yield "  " + _say("found", lang, n=n, kind=kind, title=title, unread=unread) + "\n"
 
 
 def _say(key: str, lang: Lang, **values: object) -> str:
@@ -182,9 +177,7 @@ def _make_pane(area: str, jobs: int, no_cache: bool) -> Pane:
 
     pane = make_pane(area)
     if area == "precision":
-        from npulse.core.cache import default_cache
         from npulse.core.precision.compare import Settings
 
-        folder = os.environ.get("NPULSE_CACHE_DIR")
-        pane.settings = Settings(jobs=jobs, cache=None if no_cache else default_cache(folder))  # type: ignore[attr-defined]
+        pane.settings = Settings(jobs=jobs, cache=user_cache(no_cache))  # type: ignore[attr-defined]
     return pane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -10,12 +11,13 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker
 
-from npulse.core.errors import Cancelled
 from npulse.core.text import safe_text
+from npulse.core.views import first_figures
 
 from ..actions import bindings_for
+from ..crash import failure_of
 from ..messages import tr
 
 if TYPE_CHECKING:
@@ -62,14 +64,6 @@ class WorkFailed(Message):
     def __init__(self, error: BaseException) -> None:
         super().__init__()
         self.error = error
-
-
-def failure_of(event: Worker.StateChanged) -> BaseException | None:
-    """The error a worker has just ended with; None for every other change, cancellation included."""
-    error = event.worker.error
-    if event.state != WorkerState.ERROR or error is None or isinstance(error, Cancelled):
-        return None
-    return error
 
 
 class Pane(Widget):
@@ -135,6 +129,14 @@ class Pane(Widget):
         """Where the figures under the cursor come from, one fact a line."""
         finding = self.finding()
         return [] if finding is None else location_lines(finding)
+
+    def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
+        """The few figures that speak for a finding, rounded."""
+        return first_figures(finding.figures)
+
+    def is_at(self, finding: Finding) -> bool:
+        """Whether the cursor stands on a finding."""
+        return finding == self.finding()
 
     def go_back(self) -> bool:
         """Leave an inner view (elements, filter line); False if there is none."""
@@ -213,20 +215,33 @@ class Pane(Widget):
         n_findings = len(report.findings)
         start = self._finding_index if self._finding_index >= 0 or step > 0 else 0
         self._finding_index = (start + step) % n_findings
-        self._show_finding(report.findings[self._finding_index])
+        finding = report.findings[self._finding_index]
+        if n_findings == 1 and self.is_at(finding):
+            self.shell.notice("pane.only-finding")
+        else:
+            self._show_finding(finding)
 
     def action_origin(self) -> None:
+        """To the first origin, or from one to the next."""
         report = self.report()
-        for index, finding in enumerate(report.findings if report else ()):
-            if finding.role == "origin":
-                self._finding_index = index
-                self._show_finding(finding)
-                return
-        self.shell.notice("pane.no-origin")
+        findings = report.findings if report is not None else ()
+        origins = [index for index, finding in enumerate(findings) if finding.role == "origin"]
+        if not origins:
+            self.shell.notice("pane.no-origin")
+            return
+        here = self._finding_index
+        follows = here in origins and self.is_at(findings[here])
+        place = (origins.index(here) + 1) % len(origins) if follows else 0
+        self._finding_index = origins[place]
+        if self._show_finding(findings[origins[place]]) and len(origins) > 1:
+            self.shell.notice("pane.origin-of", i=place + 1, n=len(origins))
 
-    def _show_finding(self, finding: Finding) -> None:
-        if not self.go_to(finding):
-            self.shell.notice("pane.finding", subject=finding.subject, message=finding.message)
+    def _show_finding(self, finding: Finding) -> bool:
+        """Put the cursor on a finding; where no row stands for it (False), say what it says."""
+        if self.go_to(finding):
+            return True
+        self.shell.notice("pane.finding", subject=finding.subject, message=finding.message)
+        return False
 
     def action_where_from(self) -> None:
         lines = self.where_lines()
@@ -262,7 +277,7 @@ class Pane(Widget):
         if finding is None:
             self._nothing("pane.copy")
         else:
-            self.shell.copy(finding_text(finding))
+            self.shell.copy(finding_text(finding, self.main_figures(finding)))
 
     def action_edit(self) -> None:
         place = self.place()
@@ -338,12 +353,12 @@ def location_lines(finding: Finding) -> list[str]:
     return [f"{name:<6}{safe_text(str(value))}" for name, value in facts if value is not None]
 
 
-def finding_text(finding: Finding) -> str:
-    """A finding as plain text for a chat or an issue: all of it, figures unrounded."""
+def finding_text(finding: Finding, figures: Sequence[tuple[str, str]]) -> str:
+    """A finding as plain text for a chat or an issue, with the figures that speak for it."""
     lines = [
         f"{finding.severity} {finding.rule} ({finding.role}): {finding.subject}",
         finding.message,
-        *(f"{name}: {value}" for name, value in finding.figures.items()),
+        *(f"{name}: {value}" for name, value in figures),
         *(f"{related.role}: {related.subject}" for related in finding.related),
         *location_lines(finding),
     ]

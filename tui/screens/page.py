@@ -11,12 +11,12 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
-
-from npulse.core.text import safe_text
+from textual.worker import Worker, WorkerState
 
 from ..actions import BY_ID, bindings_for
 from ..chrome import FooterLine, TooSmall
-from ..glyphs import ascii_shapes, ascii_text
+from ..crash import failure_of
+from ..glyphs import ascii_shapes, showable
 from ..keymap import show_key
 from ..messages import tr
 from .entry import Entry
@@ -65,8 +65,7 @@ class Page(Screen[ResultT], inherit_bindings=False):
 
     def plain(self, text: str) -> str:
         """Text from outside as this terminal can show it."""
-        text = safe_text(text)
-        return ascii_text(ascii_shapes(text)) if self.shell.glyphs.is_ascii else text
+        return showable(text, self.shell.glyphs)
 
     def question(self) -> str | None:
         """What would be lost by closing this screen, as a text to ask; None if nothing."""
@@ -89,6 +88,20 @@ class Page(Screen[ResultT], inherit_bindings=False):
         names = {name for _, breakpoints in sets for _, name in breakpoints}
         self.update_classes({name: name in chosen for name in names}, animate=False)
 
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """A page whose work failed or was stopped has nothing to show: it closes, and says why it failed."""
+        error = failure_of(event)
+        if error is not None:
+            self.shell.show_failure(error)
+        elif event.state != WorkerState.CANCELLED or self._works():
+            return
+        if self.has_way_back and self.is_mounted:
+            self.dismiss(None)
+
+    def _works(self) -> bool:
+        """Whether other work of this page goes on (it may have replaced what was stopped)."""
+        return any(w.node is self and not w.is_finished for w in self.app.workers)
+
     def watch_focused(self, focused: Widget | None) -> None:
         self.call_after_refresh(self.refresh_footer)
 
@@ -97,15 +110,16 @@ class Page(Screen[ResultT], inherit_bindings=False):
         if not self.is_mounted or not self.query(FooterLine):
             return
         found: dict[str, tuple[str, str]] = {}
+        is_typing = isinstance(self.focused, Entry)
         for active in self.active_bindings.values():
             action = BY_ID.get(active.binding.id or "")
             offers = getattr(active.node, "in_footer", None)
-            if action is None or (action.id == "app.back" and not self.has_way_back):
+            if action is None or (action.id == "app.back" and not (self.has_way_back or is_typing)):
                 continue
             if not action.show_in_footer or (offers and not offers(action.id)):
                 continue
             keys = self.shell.keys.get(action.id, ())
-            if keys:
+            if keys and not (is_typing and len(keys[0]) == 1):  # such a key is typed, it does nothing
                 found[action.id] = (show_key(keys[0]), action.label(self.shell.lang))
         last = [found.pop(action_id) for action_id in _LAST if action_id in found]
         footer = self.query_one(FooterLine)

@@ -17,10 +17,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from npulse.core.text import safe_text
-
 from ..actions import bindings_for
-from ..glyphs import ascii_shapes, ascii_text, glyphs_of
+from ..glyphs import glyphs_of, showable
 
 _BOLD = Style(bold=True)
 _REVERSE = Style(reverse=True)
@@ -99,9 +97,7 @@ class RowList(ScrollView, can_focus=True, inherit_bindings=False):
             return Strip.blank(width, self.rich_style)
         row = self.rows[index]
         glyphs = glyphs_of(self.app)
-        text = safe_text(row.text)
-        if glyphs.is_ascii:
-            text = ascii_text(ascii_shapes(text))
+        text = showable(row.text, glyphs)
         marker = glyphs.cursor if index == self.cursor else " "
         line = f"{marker} {text}"
         if cell_len(line) > width:

@@ -9,8 +9,8 @@ from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from ..glyphs import Glyphs, glyphs_of
-from .cells import cell_width, fit, shown
+from ..glyphs import Glyphs, glyphs_of, showable
+from .cells import cell_width, fit
 
 _MIN_BAR = 4  # cells: labels give way before the bars become shorter
 
@@ -48,7 +48,7 @@ def render_bars(
     full: the value of a full bar, by default the largest finite one. NaN has no bar, infinity a full
     one, both in `bad_style`; negative values have no bar.
     """
-    texts = [shown(label, glyphs) for label in labels]
+    texts = [showable(label, glyphs) for label in labels]
     figures = [write(float(value)) for value in values]
     figure_width = max(map(cell_width, figures), default=0)
     label_width = max(map(cell_width, texts), default=0)

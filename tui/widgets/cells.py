@@ -11,9 +11,8 @@ import numpy.typing as npt
 from rich.cells import cell_len, set_cell_size
 
 from npulse.core.table import Column
-from npulse.core.text import safe_text
 
-from ..glyphs import Glyphs, ascii_text
+from ..glyphs import Glyphs, showable
 
 Align = Literal["left", "right"]
 NumberFormat = Literal["auto", "plain", "grouped", "fixed", "scientific", "percent", "significant"]
@@ -21,18 +20,7 @@ Formatter = Callable[[Any], str]
 
 ABSENT = "-"
 
-# Variation selectors only choose a shape, and terminals disagree on the width: left out.
-_UNEVEN = dict.fromkeys(range(0xFE00, 0xFE10), "")
-
 # ---- widths ----
-
-
-def shown(text: str, glyphs: Glyphs) -> str:
-    """Text from a file as it may stand on the screen: no controls, and ASCII only where the set is ASCII."""
-    text = safe_text(text)
-    if text.isascii():
-        return text
-    return ascii_text(text) if glyphs.is_ascii else text.translate(_UNEVEN)
 
 
 def cell_width(text: str) -> int:
@@ -60,7 +48,7 @@ def pad(text: str, width: int, align: Align = "left") -> str:
 
 
 def fit(text: str, width: int, align: Align = "left", ellipsis: str = "…") -> str:
-    """Text from `shown` in exactly `width` cells."""
+    """Text from `showable` in exactly `width` cells."""
     size = cell_width(text)
     if size > width:
         text = cut(text, width, ellipsis)
@@ -149,6 +137,6 @@ def column_texts(column: Column, rows: npt.NDArray[np.int64], write: Formatter, 
     if column.labels is not None:
         values = [column.labels[code] for code in values]
     if column.absent is None or not (missing := column.absent[rows]).any():
-        return [shown(write(value), glyphs) for value in values]
+        return [showable(write(value), glyphs) for value in values]
     pairs = zip(values, missing.tolist(), strict=True)
-    return [ABSENT if gone else shown(write(value), glyphs) for value, gone in pairs]
+    return [ABSENT if gone else showable(write(value), glyphs) for value, gone in pairs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from rich.cells import cell_len
 from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -100,6 +101,8 @@ class LayerStrip(Widget):
     cursor: reactive[int | None] = reactive(None)
     high: reactive[float | None] = reactive(None)
     label: reactive[str] = reactive("")
+    caption: reactive[str] = reactive("")
+    """What the strip shows; stands on the second line, where the pointer leaves room."""
 
     def render(self) -> Text:
         glyphs = glyphs_of(self.app)
@@ -110,7 +113,19 @@ class LayerStrip(Widget):
             self.values, room, glyphs, cursor=self.cursor, high=self.high, absent=self.absent
         )
         lines = Text.assemble(head, strip, no_wrap=True)
+        pointer = None
         if self.cursor is not None and 0 <= self.cursor < len(self.values) and room > 0:
-            cell = cell_of(self.cursor, len(self.values), room)
-            lines.append("\n" + " " * (head.cell_len + cell) + glyphs.below)
+            pointer = head.cell_len + cell_of(self.cursor, len(self.values), room)
+        lines.append("\n" + _second_line(pointer, self.caption, self.size.width, glyphs))
         return lines
+
+
+def _second_line(pointer: int | None, caption: str, width: int, glyphs: Glyphs) -> str:
+    """The pointer under its cell and the caption: left of it where that fits, else right, else not at all."""
+    if pointer is None:
+        return caption
+    cells = cell_len(caption)
+    if caption and cells < pointer:
+        return caption + " " * (pointer - cells) + glyphs.below
+    line = " " * pointer + glyphs.below
+    return f"{line}  {caption}" if caption and pointer + 3 + cells <= width else line

@@ -39,6 +39,8 @@ def format_page(
     for place, width in layout.visible(first, room):
         column = layout.columns[place]
         texts = column_texts(column.column, rows, column.write, glyphs)
+        if column.spec.instead is not None:
+            texts = [column.spec.instead(row) or text for row, text in zip(numbers, texts, strict=True)]
         cells.append([blanks + fit(text, width, column.align, glyphs.ellipsis) for text in texts])
         choose = column.spec.style
         styles.append(None if choose is None else [choose(row) for row in numbers])

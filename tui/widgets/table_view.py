@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from npulse.core.table import Column, Order, Table
 
-from ..glyphs import Glyphs
+from ..glyphs import Glyphs, showable
 from .cells import (
     Align,
     Formatter,
@@ -20,7 +20,6 @@ from .cells import (
     column_texts,
     finite_range,
     number_formatter,
-    shown,
 )
 
 RowStyle = Callable[[int], str | None]
@@ -40,7 +39,8 @@ class ColumnSpec:
     column's range). decimals: None is the format's own (significant digits for "significant").
     priority: 0 is most important; where not all fit, important columns come first and the others
     stand to their right. is_frozen: stays at the left while the others scroll. style: from a table
-    row to a component class for this column's cell alone.
+    row to a component class for this column's cell alone. instead: from a table row to the text that
+    stands there in place of the value, or None.
     """
 
     name: str
@@ -53,6 +53,7 @@ class ColumnSpec:
     priority: int = 0
     is_frozen: bool = False
     style: RowStyle | None = None
+    instead: Callable[[int], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +174,7 @@ def _sample_texts(column: Column, write: Formatter, glyphs: Glyphs) -> list[str]
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, _SAMPLE_ROWS)).astype(np.int64))
     texts = column_texts(column, rows, write, glyphs)
     if column.labels is not None and len(column.labels) <= _FEW_LABELS:
-        texts += [shown(write(label), glyphs) for label in column.labels]
+        texts += [showable(write(label), glyphs) for label in column.labels]
     limits = finite_range(column)
     if limits is not None:
         texts += map(write, (int(v) if column.kind in ("int", "bool") else v for v in limits))

@@ -140,9 +140,7 @@ class Net:
         self.calls[api] += 1
         name = f"{api}.{number}.forward"
         inputs = [self._scalar(name, i, x) for i, x in enumerate(inputs)]
-        given = [
-            None if i < n_masked else self.record(f"{name}.input.{i}", x) for i, x in enumerate(inputs)
-        ]
+        given = [None if i < n_masked else self.record(f"{name}.input.{i}", x) for i, x in enumerate(inputs)]
         made = self.rounded(np.asarray(forward(*[x.value if isinstance(x, Leaf) else x for x in inputs])))
         if self.is_at("output", name):
             made = DAMAGE[self.fault.how](made)
@@ -153,12 +151,14 @@ class Net:
         if self.is_at("overwritten", name):
             self.about_to_be_overwritten = output
         if self.is_at("missing", name) and self.is_golden or self.is_at("extra", name) and not self.is_golden:
-            return self.call("Torch.mul", lambda x, k: np.asarray(x * np.float32(k)), [output, 1.7], _times(1.7))
+            return self.call(
+                "Torch.mul", lambda x, k: np.asarray(x * np.float32(k)), [output, 1.7], _times(1.7)
+            )
         return output
 
     def _scalar(self, name: str, i: int, x: Any) -> Any:
         if isinstance(x, float) and self.is_at("scalar", f"{name}.input.{i}"):
-            return x * 3 + 1
+            return x * 3 + 100
         return x
 
     def _overwrite(self) -> None:
@@ -272,7 +272,9 @@ class Net:
                 if first == index:
                     self._module_backward(name, first, last, x, made, given)
 
-    def _step_backward(self, index: int, step: Step, grad: Array, given: dict[tuple[int, int], Array]) -> None:
+    def _step_backward(
+        self, index: int, step: Step, grad: Array, given: dict[tuple[int, int], Array]
+    ) -> None:
         assert step.backward is not None
         grads = [None if g is None else self.rounded(np.asarray(g, np.float32)) for g in step.backward(grad)]
         name = step.name.replace(".forward", ".backward")
@@ -349,6 +351,30 @@ class Net:
         return record
 
 
+def write_dump(folder: Path, data: dict[str, Any], *, level: str = "L1", task: str = "statistics") -> Path:
+    """A dump.json of hand-made entries; returns its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    header = {"task": task, "level": level, "framework": "pytorch", "dump_data_dir": None, "data": data}
+    (folder / "dump.json").write_text(json.dumps(header))
+    return folder
+
+
+def tensor(x: Any, dtype: str = "float32", **fields: Any) -> dict[str, Any]:
+    """The record of a tensor in a statistics dump."""
+    value = np.asarray(x, dtype)
+    four = dict(zip(("Max", "Min", "Mean", "Norm"), statistics(value), strict=True))
+    return {"type": "torch.Tensor", "dtype": f"torch.{dtype}", "shape": list(value.shape), **four, **fields}
+
+
+def api(inputs: Sequence[Any], outputs: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
+    """The entry of a forward call."""
+    return {"input_args": list(inputs), "input_kwargs": kwargs, "output": list(outputs)}
+
+
+def number(value: Any) -> dict[str, Any]:
+    return {"type": type(value).__name__, "value": value}
+
+
 def statistics(x: Array) -> list[float | int | bool | None]:
     """Max, Min, Mean, Norm as version 26 records them: in the tensor's own precision, null for integers."""
     if x.dtype == bool:
@@ -418,7 +444,13 @@ def _softmax_backward(x: Leaf) -> Callable[[Array], Grads]:
 
 
 def run_alone(
-    fault: Fault, *, golden: bool, backward: bool = True, views: bool = False, empty: bool = False, **options: Any
+    fault: Fault,
+    *,
+    golden: bool,
+    backward: bool = True,
+    views: bool = False,
+    empty: bool = False,
+    **options: Any,
 ) -> Net:
     """One rank of one side, computed."""
     net = _net(fault, golden, **options)
@@ -456,7 +488,8 @@ def run_ranks(fault: Fault, at_rank: int, *, golden: bool, n_ranks: int = 2, **o
 def run_pipeline(fault: Fault, at_rank: int, *, golden: bool, **options: Any) -> list[Net]:
     """Two ranks: the first sends its activations, the second receives them into a buffer."""
     nets = [
-        _net(fault if rank == at_rank else Fault(), golden, rank=rank, n_layers=1, **options) for rank in (0, 1)
+        _net(fault if rank == at_rank else Fault(), golden, rank=rank, n_layers=1, **options)
+        for rank in (0, 1)
     ]
     with np.errstate(all="ignore"):
         x = nets[0].block("layers.0", nets[0].embed(), False)

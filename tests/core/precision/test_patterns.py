@@ -38,7 +38,7 @@ def test_non_finite_comes_before_all_else(golden: np.ndarray) -> None:
     t = golden * 4
     t[3, 5] = np.nan
     have = found(t, golden)
-    assert (have.kind, have.figures["target"], have.figures["golden"]) == ("non-finite", 1, 0)
+    assert (have.kind, have.figures["n_nonfinite_target"], have.figures["n_nonfinite_golden"]) == ("non-finite", 1, 0)
 
 
 def test_rounding_to_the_declared_type(golden: np.ndarray) -> None:
@@ -92,7 +92,7 @@ def test_contiguous_block(golden: np.ndarray) -> None:
     have = found(t, golden)
     assert have.kind == "contiguous block"
     figures = have.figures
-    assert (figures["first"], figures["last"], figures["n"], figures["n_bytes"]) == (1000, 2999, 2000, 8000)
+    assert (figures["first"], figures["last"], figures["n_bad_elements"], figures["n_bytes"]) == (1000, 2999, 2000, 8000)
 
 
 def test_few_rows_with_noise_elsewhere(golden: np.ndarray) -> None:
@@ -100,24 +100,24 @@ def test_few_rows_with_noise_elsewhere(golden: np.ndarray) -> None:
     t[11] += noise(golden, 1)[11]
     t[40] += noise(golden, 1)[40]
     have = found(t, golden)
-    assert (have.kind, have.figures["n"], have.figures["of"]) == ("rows", 2, 64)
-    assert sorted(have.figures["rows"]) == [11, 40]
-    assert have.figures["share"] > 0.99
+    assert (have.kind, have.figures["n_bad_rows"], have.figures["n_rows"]) == ("rows", 2, 64)
+    assert sorted(have.figures["bad_rows"]) == [11, 40]
+    assert have.figures["error_share_ratio"] > 0.99
 
 
 def test_few_columns(golden: np.ndarray) -> None:
     t = golden + noise(golden, 1e-3)
     t[:, 200] += noise(golden, 1)[:, 200]
     have = found(t, golden)
-    assert (have.kind, have.figures["columns"]) == ("columns", [200])
+    assert (have.kind, have.figures["bad_columns"]) == ("columns", [200])
 
 
 def test_outlier(golden: np.ndarray) -> None:
     t = golden + noise(golden, 1e-4)
     t[5, 6] += 50
     have = found(t, golden)
-    assert (have.kind, have.figures["n"], have.figures["of"]) == ("outlier", 1, golden.size)
-    assert have.figures["index"] == [5, 6]
+    assert (have.kind, have.figures["n_bad_elements"], have.figures["n_elements"]) == ("outlier", 1, golden.size)
+    assert have.figures["max_abs_error_index"] == [5, 6]
 
 
 def test_permuted(golden: np.ndarray) -> None:
@@ -128,7 +128,7 @@ def test_zero_reference(golden: np.ndarray) -> None:
     golden[np.random.default_rng(2).random(golden.shape) < 0.3] = 0
     t = np.where(golden == 0, np.float32(0.1), golden)
     have = found(t, golden)
-    assert (have.kind, have.figures["n"]) == ("zero reference", int((golden == 0).sum()))
+    assert (have.kind, have.figures["zero_reference"]) == ("zero reference", int((golden == 0).sum()))
 
 
 def test_drift(golden: np.ndarray) -> None:

@@ -302,12 +302,12 @@ def test_control_characters_in_a_path_do_not_reach_the_terminal(capsys: Capture)
 
 
 def test_interrupted_is_130(bad_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    from npulse.core import api
+    from npulse.core.precision import run_report
 
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(api, "compare", interrupt)
+    monkeypatch.setattr(run_report, "compare_captures", interrupt)
     assert call("precision", bad_run) == 130
     told = capsys.readouterr()
     assert told.out == "" and "Traceback" not in told.err
@@ -316,13 +316,13 @@ def test_interrupted_is_130(bad_run: Path, monkeypatch: pytest.MonkeyPatch, caps
 def test_an_unexpected_error_is_five_lines_and_a_log(
     bad_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    from npulse.core import api
+    from npulse.core.precision import run_report
 
     def crash(*args: object, **options: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(api, "compare", crash)
-    assert call("precision", bad_run) == 2
+    monkeypatch.setattr(run_report, "compare_captures", crash)
+    assert call("precision", bad_run) == 70
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5 and "ZeroDivisionError: boom" in lines[0] and "Traceback" not in "".join(lines)
 
@@ -478,3 +478,139 @@ def test_results_are_kept_in_the_cache_folder_only_where_asked(bad_run: Path) ->
     assert not cache.exists()
     assert call("precision", bad_run) == 1
     assert any(cache.rglob("*.npz"))
+
+
+# ---- several pairs, options, masks ----
+
+
+def write_pairs(folder: Path, *names: str, bad: str) -> Path:
+    for name in names:
+        write_capture(folder / name / "npu", chain(bad=ORIGIN if name == bad else None))
+        write_capture(folder / name / "cpu", chain())
+    return folder
+
+
+def test_triage_prints_all_pairs_verdicts_first_and_the_inventory_last(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    assert call(write_pairs(tmp_path / "run", "bf16", "fp16", bad="fp16")) == 1
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert told.err == ""
+    assert [line.split()[2] for line in lines[1:3]] == ["PASS", "FAIL"] and lines[3] == ""
+    assert [line for line in lines[1:] if line.startswith("precision: ")] == [*lines[1:3]] * 2
+    assert lines[-1].strip().startswith("4 msprobe.dump")
+
+
+def test_the_first_pair_is_taken_and_said(tmp_path: Path, capsys: Capture) -> None:
+    run_path = write_pairs(tmp_path / "run", "bf16", "fp16", bad="fp16")
+    assert call("precision", run_path, "--format", "json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["target"] == "bf16/npu"
+    assert told.err == "npulse: pair 1 of 2: bf16/npu against bf16/cpu; others: fp16/npu (--pair NAME)\n"
+    assert call("precision", run_path, "--pair", "fp16") == 1
+    assert call("precision", run_path, "--pair", "fp8") == 2
+    assert "fp16/npu against fp16/cpu" in capsys.readouterr().err
+
+
+def test_run_target_and_golden_in_json_and_in_the_last_line(bad_run: Path, capsys: Capture) -> None:
+    wanted = {"run": str(bad_run), "target": "npu", "golden": "cpu"}
+    assert call("precision", bad_run, "--format", "json") == 1
+    body = json.loads(capsys.readouterr().out)
+    assert {key: body[key] for key in wanted} == wanted
+    assert {a["side"] for a in body["artifacts"]} == {"target", "golden"}
+    assert call("precision", bad_run, "--format", "jsonl") == 1
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {key: last[key] for key in wanted} == wanted
+    assert (last["artifacts"], last["summary"]) == (body["artifacts"], body["summary"])
+    sides = [str(bad_run / side) for side in ("npu", "cpu")]
+    assert call("precision", *sides, "--format", "json") == 1
+    body = json.loads(capsys.readouterr().out)
+    assert [body["run"], body["target"], body["golden"]] == [sides[0], *sides]
+
+
+def test_the_panes_own_column_is_not_exported(bad_run: Path, capsys: Capture) -> None:
+    for format_name in ("csv", "json", "md"):
+        assert call("precision", bad_run, "--tables", "--format", format_name) == 1
+        text = capsys.readouterr().out
+        assert "ulp_max" in text and "state" not in text
+
+
+def test_masked(bad_run: Path, capsys: Capture) -> None:
+    for format_name in ("text", "md", "csv", "json", "jsonl"):
+        assert call("precision", bad_run, "--tables", "--mask", "--format", format_name) == 1
+        text = capsys.readouterr().out
+        words = [*bad_run.parts[1:], "lm_head", "RMSNorm", "mlp"]
+        assert [word for word in words if word in text] == []
+        assert "cosine" in text and "forward.0" in text
+
+
+def test_a_suffix_that_misleads_is_told(bad_run: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "-o", tmp_path / "x.json", "--format", "csv") == 1
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.count("\n") == 1 and "x.json will hold csv" in told.err
+    assert (tmp_path / "x.json").read_text().startswith("severity,")
+    for name, format_name in (("x.csv", "csv"), ("x.log", "text"), ("x", "md")):
+        assert call("precision", bad_run, "-o", tmp_path / name, "--format", format_name) == 1
+        assert capsys.readouterr().err == ""
+
+
+def test_options_that_a_lone_capture_cannot_use_are_told(tmp_path: Path, capsys: Capture) -> None:
+    write_capture(tmp_path / "one", chain(), rank=3)
+    assert call("precision", tmp_path / "one", "--rank", "3", "--tables", "--criteria", "cosine=0.9") == 4
+    assert "--tables, --criteria" in capsys.readouterr().err
+    assert call("precision", tmp_path / "one", "--rank", "1") == 2
+    assert said_once(capsys)[1] == "  there is step 0 rank 3"
+
+
+def test_triage_uses_the_options_of_the_workbench(bad_run: Path, capsys: Capture) -> None:
+    cache = Path(os.environ["NPULSE_CACHE_DIR"])
+    assert call("open", bad_run, "--no-cache", "--jobs", "1") == 1
+    assert not cache.exists()
+    assert call("open", bad_run, "--pane", "memory") == 1
+    assert any(cache.rglob("*.npz"))
+    assert "--pane memory" in capsys.readouterr().err
+
+
+def test_options_may_stand_before_the_command(bad_run: Path, capsys: Capture) -> None:
+    assert call("--format", "json", "--rank", "0", "precision", bad_run) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "fail"
+
+
+def test_what_could_not_be_compared_is_not_called_clean(good_run: Path, capsys: Capture) -> None:
+    for dump in good_run.rglob("dump.json"):
+        dump.write_bytes(b'{"task": "tensor", "data": 7}')
+    for tensor in good_run.rglob("*.npy"):
+        tensor.unlink()
+    assert call(good_run) == 4
+    text = capsys.readouterr().out
+    assert "nothing could be compared, see problems" in text and "nothing over a threshold" not in text
+
+
+def test_labels_and_roles_in_chinese(bad_run: Path, capsys: Capture) -> None:
+    assert call("precision", bad_run, "--lang", "zh") == 1
+    text = capsys.readouterr().out
+    assert "结论 FAIL（不通过）" in text and f"源头  {ORIGIN}" in text
+    assert not [word for word in ("ORIGIN", "inherited", "compared", "verdict", "next:") if word in text]
+
+
+def test_demo_help_names_the_samples() -> None:
+    from npulse.sample_runs import SAMPLES
+
+    text = " ".join(npulse("demo", "--help").stdout.decode().split())
+    assert all(name in text for name in SAMPLES)
+
+
+def test_a_crash_has_one_exit_code_in_command_and_workbench() -> None:
+    from npulse.tui import app, crash
+
+    assert app.CRASH_EXIT_CODE is crash.CRASH_EXIT_CODE == 70
+
+
+def test_next_steps_name_no_pane_that_is_not_built() -> None:
+    from npulse.core.areas import AREAS
+    from npulse.core.precision.texts import TEXTS
+
+    for key, texts in TEXTS.items():
+        if key.startswith("next-"):
+            assert not [a.id for a in AREAS if not a.is_built and f"{a.title[0]} pane" in texts[0]], key

@@ -10,8 +10,8 @@ import pytest
 
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes import make_pane
-from npulse.tui.panes.precision.detail import DetailView
 from npulse.tui.panes.precision.pane import PrecisionPane
+from npulse.tui.widgets.detail import DetailView
 
 N_TRIES = 1500
 
@@ -62,7 +62,7 @@ def compared(until: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[P
             return (
                 isinstance(pane, PrecisionPane)
                 and pane.shown is not None
-                and pane.shown.comparison.stage == "complete"
+                and pane.shown.is_complete
                 and not app._busy.get("precision")
                 and pane.query_one(DetailView).detail is not None
             )

@@ -15,9 +15,10 @@ import pytest
 from npulse.core.progress import check
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.precision.elements import ElementsPage
-from npulse.tui.panes.precision.pages import ExportPage, ModulesPage
+from npulse.tui.panes.precision.pages import ModulesPage
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.screens.entry import Entry
+from npulse.tui.screens.export import ExportPage
 from npulse.tui.screens.main import MainPage
 from npulse.tui.screens.page import LinesPage
 from npulse.tui.widgets.bars import Bars
@@ -180,7 +181,7 @@ async def test_stack_of_the_call(
     async with app.run_test(size=WIDE) as pilot:
         pane = await compared(pilot)
         detail = pane.query_one("DetailView").detail  # type: ignore[attr-defined]
-        assert detail.user_frame.file == "model/net.py" and detail.user_frame.line == 42
+        assert detail.source[:2] == ("model/net.py", 42)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, LinesPage))
         lines = screen_text(app).split("\n")

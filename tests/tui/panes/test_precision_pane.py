@@ -6,6 +6,7 @@ import ast
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,20 @@ import numpy as np
 import pytest
 
 from npulse.core.precision.compare import Comparison
+from npulse.core.precision.view import precision_view
 from npulse.core.progress import check
 from npulse.tui import clipboard
 from npulse.tui import panes as panes_module
 from npulse.tui.app import NpulseApp
+from npulse.tui.panes import order, table_keys, table_pane
 from npulse.tui.panes.base import finding_text
 from npulse.tui.panes.precision import jobs
 from npulse.tui.panes.precision import pane as pane_module
-from npulse.tui.panes.precision.detail import DetailView
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.screens.entry import Entry
 from npulse.tui.screens.main import MainPage
 from npulse.tui.terminal import terminal_from
+from npulse.tui.widgets.detail import DetailView
 from npulse.tui.widgets.strip import LayerStrip
 
 from .captures import NAMES, ORIGIN, chain, write_capture, write_pair
@@ -181,7 +184,7 @@ async def test_filter_while_typing_enter_and_escape(
         await pilot.press("slash", *"norm", "escape")
         await until(pilot, filtered(pane, N_ROWS))
         assert app.focused is pane.table and not pane.has_class("-filtering") and pane.view.filter == ""
-        await pilot.pause(pane_module.DETAIL_PAUSE_S * 2)
+        await pilot.pause(table_pane.DETAIL_PAUSE_S * 2)
         assert pane.table.view.n_rows == N_ROWS, "what was typed last does not come after the escape"
 
 
@@ -189,13 +192,13 @@ async def test_filter_is_applied_once_for_keys_in_a_row(
     open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    order_rows = jobs.order_rows
+    order_rows = order.order_rows
 
     def count(table: Any, view: Any) -> Any:
         asked.append(view.filter)
         return order_rows(table, view)
 
-    monkeypatch.setattr(pane_module, "order_rows", count)
+    monkeypatch.setattr(table_keys, "order_rows", count)
     app = open_app(write_pair(tmp_path / "run"))
     async with app.run_test(size=WIDE) as pilot:
         pane = await compared(pilot)
@@ -379,7 +382,11 @@ async def test_copy_is_the_finding_under_the_cursor(
         assert report is not None
         await pilot.press("y")
         await until(pilot, lambda: copied)
-        assert copied[0] == finding_text(report.findings[0])
+        first = report.findings[0]
+        assert copied[0] == finding_text(first, pane.main_figures(first))
+        figures = [line for line in copied[0].split("\n") if line.split(":")[0] in first.figures]
+        assert 4 <= len(figures) <= 8 and f"rel_l2: {first.figures['rel_l2']:.4g}" in figures
+        assert all(len(line) < 60 for line in figures), "rounded"
         assert (
             copied[0].startswith(f"error precision.operator (origin): {ORIGIN}\n")
             and "cosine: 0.80" in copied[0]
@@ -447,13 +454,13 @@ async def test_results_of_a_round_that_was_left_are_dropped(
     started, go_on, ended = threading.Event(), threading.Event(), threading.Event()
     compare_round = jobs.compare_round
 
-    def slow(run: Any, round_name: str, *args: Any, **options: Any) -> Any:
+    def slow(run: Any, round_name: str, tools: Any, **options: Any) -> Any:
         if round_name == "round2":
             started.set()
             assert go_on.wait(20)
-            options["is_cancelled"] = lambda: False  # as late as it can be: it never looks
+            tools = replace(tools, is_cancelled=lambda: False)  # as late as it can be: it never looks
         try:
-            return compare_round(run, round_name, *args, **options)
+            return compare_round(run, round_name, tools, **options)
         finally:
             if round_name == "round2":
                 ended.set()
@@ -743,13 +750,13 @@ async def test_a_cancelled_comparison_says_so_and_r_starts_again(
 ) -> None:
     compare_round, started, is_slow = jobs.compare_round, threading.Event(), [True]
 
-    def slow(*args: Any, **options: Any) -> Any:
+    def slow(run: Any, round_name: str, tools: Any, **options: Any) -> Any:
         if is_slow[0]:
             started.set()
             while True:
-                check(options["is_cancelled"])
+                check(tools.is_cancelled)
                 threading.Event().wait(0.005)
-        return compare_round(*args, **options)
+        return compare_round(run, round_name, tools, **options)
 
     monkeypatch.setattr(pane_module, "compare_round", slow)
     app = open_app(write_pair(tmp_path / "run"))
@@ -816,9 +823,9 @@ def test_workers_describe_themselves() -> None:
     assert missing == [] or missing == ["app.py:replay", "shell.py:_discover_run"], "short arguments only"
 
 
-def test_shown_is_of_one_comparison(tmp_path: Path) -> None:
+def test_translated_is_of_the_same_comparison(tmp_path: Path) -> None:
     from npulse.core import api
 
     comparison: Comparison = api.compare(write_pair(tmp_path / "run")).comparison
-    shown = jobs.make_shown(comparison, "en")
-    assert jobs.translated(shown, "zh").table is shown.table and jobs.translated(shown, "zh").lang == "zh"
+    shown = precision_view(comparison, "en")
+    assert shown.translated("zh").table is shown.table and shown.translated("zh").lang == "zh"

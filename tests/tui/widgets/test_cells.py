@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from npulse.core.table import Column
 from npulse.core.text import safe_text
-from npulse.tui.glyphs import ASCII, UNICODE
+from npulse.tui.glyphs import ASCII, UNICODE, showable
 from npulse.tui.widgets.cells import (
     cell_width,
     choose_format,
@@ -20,7 +20,6 @@ from npulse.tui.widgets.cells import (
     fit,
     number_formatter,
     pad,
-    shown,
 )
 
 HARD = "注意力abc\u0301\u200d\ufe0f👩\u200d🚀👍🏽🇨🇳\x1b[31m\x07\t\n\u202e\u200b·│ﷺ①"
@@ -34,7 +33,7 @@ def test_cut_is_never_wider_than_asked(text: str, width: int) -> None:
 
 @given(texts, st.integers(1, 40), st.sampled_from(("left", "right")))
 def test_fit_is_exactly_as_wide_as_asked(text: str, width: int, align: str) -> None:
-    cell = fit(shown(text, UNICODE), width, align)  # type: ignore[arg-type]
+    cell = fit(showable(text, UNICODE), width, align)  # type: ignore[arg-type]
     assert cell_len(cell) == width
     assert cell_len(f"1 {cell} 1") == width + 4, "its neighbours keep their places"
 
@@ -52,13 +51,13 @@ def test_width_agrees_with_the_terminal_library(text: str) -> None:
 
 @given(texts, st.integers(1, 40))
 def test_ascii_cells_are_printable_ascii_and_as_wide_as_long(text: str, width: int) -> None:
-    cell = fit(shown(text, ASCII), width, "left", ASCII.ellipsis)
+    cell = fit(showable(text, ASCII), width, "left", ASCII.ellipsis)
     assert cell.isascii() and cell.isprintable() and len(cell) == width
 
 
 @given(texts)
-def test_no_control_character_is_shown(text: str) -> None:
-    assert not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in shown(text, UNICODE))
+def test_no_control_character_is_showable(text: str) -> None:
+    assert not any(ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0 for c in showable(text, UNICODE))
 
 
 def test_wide_character_is_left_out_not_halved() -> None:
@@ -70,12 +69,12 @@ def test_wide_character_is_left_out_not_halved() -> None:
 
 
 def test_ascii_shows_what_was_there() -> None:
-    assert shown("注 a\x1b[2J\x07\t😀", ASCII) == r"\u6ce8 a^[[2J? \U0001f600"
+    assert showable("注 a\x1b[2J\x07\t😀", ASCII) == r"\u6ce8 a^[[2J? \U0001f600"
 
 
 def test_joiners_are_shown_and_variation_selectors_left_out() -> None:
-    assert shown("👩\u200d🚀⚠\ufe0fx", UNICODE) == "👩\ufffd🚀⚠x"
-    assert shown("a\u200d", ASCII) == "a?"
+    assert showable("👩\u200d🚀⚠\ufe0fx", UNICODE) == "👩\ufffd🚀⚠x"
+    assert showable("a\u200d", ASCII) == "a?"
 
 
 def test_pad() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from npulse.core.formats.msprobe.names import short_name
+from npulse.core.precision.texts import TEXTS
 from npulse.core.table import Table
-from npulse.core.text import Lang
+from npulse.core.text import Lang, say
 
 from ...glyphs import Glyphs
 from ...messages import tr
+from ...roles import state_formatter
 from ...widgets.table_view import ColumnSpec
 
 HIDDEN_AT_FIRST = frozenset(
@@ -49,11 +51,18 @@ _HEADINGS: dict[str, tuple[str, str]] = {
 }
 
 _ORDER = (
-    "operator", "io", "state", "cosine", "max_abs_error", "rel_l2", "norm_ratio", "rel_l2_at_least",
-    "pattern", "ratio_below_1e3", "shape_target", "dtype_target", "ulp_max", "passes_at", "reason",
-    "rank", "step",
+    "operator", "io", "state", "reason", "cosine", "max_abs_error", "rel_l2", "norm_ratio", "rel_l2_at_least",
+    "pattern", "ratio_below_1e3", "shape_target", "dtype_target", "ulp_max", "passes_at", "rank", "step",
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
+
+_IO_WORDS = {
+    "input": "io.input",
+    "output": "io.output",
+    "kwargs": "io.kwargs",
+    "parameters": "io.parameters",
+    "parameters_grad": "io.parameters-grad",
+}
 
 _EXPONENT = frozenset(
     (
@@ -74,7 +83,7 @@ def specs(table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang) -> t
     names = [c.name for c in table.columns]
     ordered = [n for n in _ORDER if n in names] + [n for n in names if n not in _ORDER]
     return tuple(
-        _spec(name, place, glyphs, lang)
+        _spec(table, name, place, glyphs, lang)
         for place, name in enumerate(ordered)
         if name not in hidden and _has_values(table, name)
     )
@@ -85,81 +94,69 @@ def heading(name: str, lang: Lang) -> str:
     return _HEADINGS.get(name, (name, name))[1 if lang == "zh" else 0]
 
 
-def row_style(table: Table) -> Callable[[int], str | None]:
-    """The component class of a whole row, from its state."""
-    state = table.column("state")
-    labels = list(state.labels or ())
-    style = [_style_of(label) for label in labels]
-
-    def of(row: int) -> str | None:
-        return style[int(state.values[row])]
-
-    return of
-
-
-def _style_of(label: str) -> str | None:
-    verdict, role = label.split(" ")
-    if role == "origin":
-        return "virtual-table--error"
-    if role in ("inherited", "unknown", "unmatched"):
-        return "virtual-table--muted"
-    return {"error": "virtual-table--error", "warning": "virtual-table--warning"}.get(verdict)
-
-
 def _has_values(table: Table, name: str) -> bool:
     column = table.column(name)
     return column.absent is None or not column.absent.all() or not len(column.absent)
 
 
-def _spec(name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:
+def _spec(table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:
     title = heading(name, lang)
     if name == "operator":
         return ColumnSpec(name, title, format=_short, min_width=20, max_width=56, priority=0, is_frozen=True)
     if name == "state":
-        return ColumnSpec(name, title, format=_state_formatter(glyphs, lang), max_width=12, priority=1)
+        return ColumnSpec(name, title, format=state_formatter(glyphs, lang), max_width=12, priority=1)
+    if name == "io":
+        return ColumnSpec(name, title, format=_io_formatter(lang), max_width=28, priority=1)
     if name == "cosine":
-        return ColumnSpec(name, title, format="fixed", decimals=6, priority=2)
+        instead = _nonfinite(table)
+        return ColumnSpec(name, title, format="fixed", decimals=6, priority=2, instead=instead)
+    if name == "reason":
+        return ColumnSpec(name, title, format=_reason_formatter(lang), max_width=16, priority=3)
     if name == "ratio_below_1e3":
         return ColumnSpec(name, title, format="percent", decimals=1, priority=place)
     if name in _EXPONENT:
         return ColumnSpec(name, title, format="scientific", decimals=1, priority=place)
-    return ColumnSpec(name, title, max_width=28, priority=1 if name == "io" else place)
+    return ColumnSpec(name, title, max_width=28, priority=place)
 
 
 def _short(value: object) -> str:
     return short_name(str(value))
 
 
-def _state_formatter(glyphs: Glyphs, lang: Lang) -> Callable[[object], str]:
-    role_text = role_formatter(glyphs, lang)
+def _io_formatter(lang: Lang) -> Callable[[object], str]:
+    """ "input 0" in the user's language; an argument's own name stays as it is."""
+    if lang == "en":
+        return str
 
     def show(value: object) -> str:
-        verdict, _, role = str(value).partition(" ")
-        if role == "ok":
-            return glyphs.severity("ok" if verdict == "pass" else verdict)
-        return role_text(role)
+        word, blank, rest = str(value).partition(" ")
+        return f"{tr(_IO_WORDS[word], lang)}{blank}{rest}" if word in _IO_WORDS else str(value)
 
     return show
 
 
-def role_formatter(glyphs: Glyphs, lang: Lang) -> Callable[[object], str]:
-    """A role as letter or shape, then the word."""
+def _reason_formatter(lang: Lang) -> Callable[[object], str]:
+    """The stable word, which is what a filter takes; in Chinese what it says."""
 
     def show(value: object) -> str:
-        role = str(value)
-        word = tr(f"role.{role}", lang)
-        if role == "origin":
-            return f"E {glyphs.error} {word}"
-        return word if role == "ok" else f"{glyphs.shape(role)} {word}"
+        key = f"reason-{value}"
+        return say(TEXTS, key, lang) if lang == "zh" and key in TEXTS else str(value)
 
     return show
 
 
-def module_style(table: Table) -> Callable[[int], str | None]:
-    """The component class of a row of the module tree."""
-    role, verdict = table.column("role"), table.column("verdict")
+def _nonfinite(table: Table) -> Callable[[int], str | None]:
+    """What stands in place of a cosine that leaves NaN and Inf out, where these are what is wrong."""
+    reason = table.column("reason")
+    code = (reason.labels or ()).index("nonfinite")
+    nan = table.column("nan_target"), table.column("nan_golden")
 
-    def of(row: int) -> str | None:
-        return _style_of(f"{verdict.value(row)} {role.value(row)}")
+    def show(row: int) -> str | None:
+        if int(reason.values[row]) != code:
+            return None
+        target, golden = nan[0].value(row), nan[1].value(row)
+        if target is None and golden is None:
+            return "NaN/Inf"
+        return "NaN" if target != golden else "Inf"
 
-    return of
+    return show

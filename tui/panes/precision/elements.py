@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Static
-from textual.worker import Worker, WorkerState, get_current_worker
+from textual.worker import get_current_worker
 
 from npulse.core.text import safe_text
 
@@ -21,7 +21,6 @@ from ...screens.page import Page
 from ...widgets.bars import Bars, histogram_labels
 from ...widgets.heatmap import Heatmap
 from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
-from ..base import failure_of
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import Comparison, RankComparison
@@ -91,14 +90,6 @@ class ElementsPage(Page[None]):
         view = element_view(self._comparison, self._rank, self._row, is_cancelled=lambda: worker.is_cancelled)
         if not worker.is_cancelled:
             self.post_message(self.ElementsReady(view))
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        error = failure_of(event)
-        if error is not None:
-            self.shell.show_failure(error)
-            self.dismiss(None)
-        elif event.state == WorkerState.CANCELLED and self.is_mounted:
-            self.dismiss(None)
 
     @on(ElementsReady)
     def _take(self, message: ElementsReady) -> None:

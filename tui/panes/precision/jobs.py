@@ -1,97 +1,87 @@
-"""What the precision pane does in workers: plain functions, no widget in sight."""
+"""What the precision pane does in its worker: plain functions, no widget in sight."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npulse.core.errors import UsageError
 from npulse.core.findings import Report
 from npulse.core.text import Lang
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, Settings
-    from npulse.core.precision.layers import LayerStrip
-    from npulse.core.progress import IsCancelled, ProgressCallback
-    from npulse.core.run.model import Run
-    from npulse.core.run.sides import CapturePair
-    from npulse.core.table import Order, Table
+    from collections.abc import Sequence
 
-    from ..base import ViewState
+    from npulse.core.precision.compare import Settings
+    from npulse.core.run.model import Artifact, Run
+    from npulse.core.run.sides import CapturePair
+
+    from ..job_pane import JobTools
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a comparison gives the pane, made in the worker and taken over as a whole."""
+class Choice:
+    """What the user said should be compared: one of the round's pairs, or two captures, or one alone.
 
-    comparison: Comparison
-    report: Report
-    table: Table
-    strips: tuple[LayerStrip, ...]
-    lang: Lang
+    golden None with a target: that capture alone.
+    """
+
+    pair_index: int = 0
+    target: Path | None = None
+    golden: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """No pair in this round: the report of one capture alone (None: no capture at all), captures found."""
+    """No pair: the report of one capture alone (None: no capture at all), and the captures of the run.
+
+    has_artifacts: whether anything at all was recognised in the run.
+    """
 
     report: Report | None
     captures: tuple[str, ...]
     lang: Lang
+    has_artifacts: bool = True
 
 
 def compare_round(
-    run: Run,
-    round_name: str,
-    settings: Settings | None,
-    lang: Lang,
-    *,
-    chosen: tuple[Path, Path] | None = None,
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
-    on_shown: Callable[[Shown], None],
-) -> Alone | None:
-    """Compare the pair of a round; `on_shown` gets it after the first read and when it is complete.
+    run: Run, round_name: str, tools: JobTools, *, settings: Settings | None, choice: Choice
+) -> None:
+    """Compare the pair that is chosen; shown after the first read and when it is complete."""
+    from npulse.core.precision.compare import Comparison, Settings, compare_captures
+    from npulse.core.precision.view import precision_view
+    from npulse.core.run.sides import pair_of
 
-    chosen: (target, golden) that the user named instead of what the folder names say.
-    """
-    from npulse.core.precision.compare import Settings, compare_captures
-    from npulse.core.run.sides import capture_pairs, pair_of
+    options = {"progress": tools.progress, "is_cancelled": tools.is_cancelled}
+    pairs = pairs_of(run, round_name)
+    if choice.target is not None and choice.golden is not None:
+        pairs = [pair_of(choice.target, choice.golden, **options)]  # type: ignore[arg-type]
+    if not pairs or (choice.target is not None and choice.golden is None):
+        tools.show(_alone(run, round_name, tools, choice.target))
+        return
+    index = min(choice.pair_index, len(pairs) - 1)
 
-    if chosen is not None:
-        pair: CapturePair | None = pair_of(*chosen, progress=progress, is_cancelled=is_cancelled)
-    else:
-        pair = next((p for p in capture_pairs(run) if p.round == round_name), None)
-    if pair is None:
-        return _alone(run, round_name, lang, progress, is_cancelled)
-    done = compare_captures(
-        pair,
-        settings or Settings(),
-        progress=progress,
-        is_cancelled=is_cancelled,
-        on_update=lambda comparison: on_shown(make_shown(comparison, lang)),
+    def show(comparison: Comparison) -> None:
+        tools.show(
+            precision_view(comparison, tools.lang, root=run.path, pair_index=index, n_pairs=len(pairs))
+        )
+
+    show(
+        compare_captures(
+            pairs[index],
+            settings or Settings(),
+            progress=tools.progress,
+            is_cancelled=tools.is_cancelled,
+            on_update=show,
+        )
     )
-    on_shown(make_shown(done, lang))
-    return None
 
 
-def make_shown(comparison: Comparison, lang: Lang) -> Shown:
-    """Report, table and strips of a comparison."""
-    from npulse.core.precision.layers import layer_strip
-    from npulse.core.precision.report import report
-    from npulse.core.precision.table import precision_table
+def pairs_of(run: Run, round_name: str) -> list[CapturePair]:
+    """The pairs of a round that folder names make certain."""
+    from npulse.core.run.sides import capture_pairs
 
-    strips = tuple(layer_strip(comparison, rank) for rank in comparison.ranks)
-    return Shown(comparison, report(comparison, lang=lang), precision_table(comparison), strips, lang)
-
-
-def translated(shown: Shown, lang: Lang) -> Shown:
-    """The same with its report in another language."""
-    from npulse.core.precision.report import report
-
-    return replace(shown, report=report(shown.comparison, lang=lang), lang=lang)
+    return [pair for pair in capture_pairs(run) if pair.round == round_name]
 
 
 def capture_choices(run: Run) -> list[tuple[str, Path]]:
@@ -101,42 +91,25 @@ def capture_choices(run: Run) -> list[tuple[str, Path]]:
     return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in captures_of(run)]
 
 
-def _alone(
-    run: Run, round_name: str, lang: Lang, progress: ProgressCallback, is_cancelled: IsCancelled
-) -> Alone:
+def _alone(run: Run, round_name: str, tools: JobTools, capture: Path | None) -> Alone:
     from npulse.core.precision.alone import check_alone
     from npulse.core.run.sides import captures_of
 
-    artifacts = next((r.artifacts for r in run.rounds if r.name == round_name), ())
-    dumps = [a for a in artifacts if a.kind == "msprobe.dump"]
-    names = tuple(capture.name for capture in captures_of(run))
+    captures = captures_of(run)
+    dumps: Sequence[Artifact] = ()
+    for found in captures:
+        if found.path == capture:
+            dumps = found.artifacts
+    if capture is None:
+        artifacts = next((r.artifacts for r in run.rounds if r.name == round_name), ())
+        dumps = [a for a in artifacts if a.kind == "msprobe.dump"]
+    names = tuple(found.name for found in captures)
+    has_artifacts = any(round_.artifacts for round_ in run.rounds) or bool(run.shared)
     if not dumps:
-        return Alone(None, names, lang)
-    report = check_alone(run, dumps, lang=lang, progress=progress, is_cancelled=is_cancelled)
-    return Alone(report, names, lang)
-
-
-def order_rows(table: Table, view: ViewState) -> tuple[Order | None, str]:
-    """Rows of a view in display order (None: all, as they are), and why a filter could not be used."""
-    from npulse.core.query import matching_rows
-    from npulse.core.table import sort_order
-
-    order, trouble = None, ""
-    try:
-        order = matching_rows(table, view.filter) if view.filter.strip() else None
-    except UsageError as error:
-        trouble = error.message
-    if view.sort:
-        order = sort_order(table, view.sort, descending=view.descending, within=order)
-    return order, trouble
-
-
-def export(shown: Shown, run: Path, path: Path, lang: Lang) -> int:
-    """Write findings and table; returns the number of characters. InputError, UsageError."""
-    import npulse
-    from npulse.core.precision.report import report
-    from npulse.core.report import format_of, render, write_report
-
-    full = report(shown.comparison, lang=lang, tables=True)
-    pieces = render(full, format_of(str(path), "text"), version=str(npulse.__version__), lang=lang)
-    return write_report(pieces, path, runs=[run])
+        return Alone(None, names, tools.lang, has_artifacts)
+    if capture is not None:
+        names = tuple(found.name for found in captures if found.path == capture)
+    report = check_alone(
+        run, dumps, lang=tools.lang, progress=tools.progress, is_cancelled=tools.is_cancelled
+    )
+    return Alone(report, names, tools.lang)

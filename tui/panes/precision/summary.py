@@ -5,66 +5,88 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from npulse.core.findings import Finding, Report
-from npulse.core.formats.msprobe.names import short_name
-from npulse.core.text import safe_text
+from rich.cells import cell_len
 
-from .jobs import Alone, Shown
+from npulse.core.findings import Finding
+from npulse.core.formats.msprobe.names import short_name
+from npulse.core.precision.view import PrecisionView, what_failed
+from npulse.core.text import Lang, safe_text
+
+from ...chrome import cut_middle
+from .jobs import Alone
 
 if TYPE_CHECKING:
     from ...glyphs import Glyphs
 
 Tr = Callable[..., str]
 
-_COUNTS = ("origin", "inherited", "unmatched", "unknown", "warning")
+_CALLS = ("origin", "inherited", "unmatched")
+_TENSORS = ("unknown", "warning", "compared")
 _ALONE_FINDINGS = 12
+_LEAST_NAME = 24  # cells of the subject
 
 
-def shown_lines(shown: Shown, tr: Tr, glyphs: Glyphs) -> list[str]:
-    """Two lines: verdict, counts and sides; then the finding to look at first and the end result."""
-    report, pair = shown.report, shown.comparison.pair
-    counts = [tr(f"precision.n-{name}", n=report.counts[name]) for name in _COUNTS if report.counts.get(name)]
-    compared = tr("precision.n-compared", n=report.counts.get("compared", 0))
+def shown_lines(view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, width: int, key: str) -> list[str]:
+    """Two lines, what matters most in front: verdict, end result, counts, sides; the first finding."""
+    report, pair = view.report, view.comparison.pair
+    which = ""
+    if view.n_pairs > 1:
+        which = tr("precision.pair-of", i=view.pair_index + 1, n=view.n_pairs, key=key) + "  "
+    cosine = report.summary.get("last_output_cosine")
+    parts = [tr("precision.last", cosine=f"{cosine:.4f}")] if isinstance(cosine, float) else []
     sides = tr("precision.sides", target=safe_text(pair.target_name), golden=safe_text(pair.golden_name))
     separator = ", " if glyphs.is_ascii else " · "
-    first = f"{report.verdict.upper()}  {separator.join((compared, *counts))}   {sides}"
-    return [first, _first_finding(report, tr, glyphs) + _end_result(report, tr)]
+
+    def counted(names: tuple[str, ...]) -> list[str]:
+        found = [(name, report.counts[name]) for name in names if report.counts.get(name)]
+        return [
+            tr("precision.n-origins" if name == "origin" and n > 1 else f"precision.n-{name}", n=n)
+            for name, n in found
+        ]
+
+    first, last = separator.join(parts + counted(_CALLS)), separator.join(counted(_TENSORS))
+    return [
+        "   ".join(filter(None, (f"{which}{report.verdict.upper()}  {first}", sides, last))),
+        _first_finding(view, tr, glyphs, lang, width),
+    ]
 
 
-def _first_finding(report: Report, tr: Tr, glyphs: Glyphs) -> str:
-    if not report.findings:
+def _first_finding(view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, width: int) -> str:
+    """Its name, cut in the middle where it is long, and what failed, which is never cut for the name."""
+    if not view.report.findings:
         return tr("precision.nothing")
-    finding = report.findings[0]
+    finding = view.report.findings[0]
     word = finding.role if finding.role == "origin" else finding.severity
     name = short_name(finding.subject) if finding.role == "origin" else finding.subject
-    return f"{glyphs.severity(word)} {tr('precision.' + word)}: {safe_text(name)}  {_figures(finding)}"
+    said = safe_text(what_failed(finding, lang) or finding.message) + _place(finding, view)
+    start = f"{glyphs.severity(word)} {tr('precision.' + word)}: "
+    room = max(_LEAST_NAME, width - cell_len(start) - cell_len(said) - 2)
+    return f"{start}{cut_middle(safe_text(name), room, glyphs)}  {said}"
 
 
-def _figures(finding: Finding) -> str:
-    figures = finding.figures
-    if "argument" in figures:
-        return safe_text(f"{figures['argument']}: {figures.get('target')} / {figures.get('golden')}")
-    for name, label in (("cosine", "cosine"), ("norm_ratio", "norm ratio")):
-        value = figures.get(name)
-        if isinstance(value, float):
-            return f"{label} {value:.4f}"
-    return str(figures.get("reason", ""))
+def _place(finding: Finding, view: PrecisionView) -> str:
+    """Rank and step of a finding, where there are several."""
+    text = ""
+    for name, value in (("rank", finding.location.rank), ("step", finding.location.step)):
+        if value is not None and len({getattr(rank, name) for rank in view.comparison.ranks}) > 1:
+            text += f"  {name} {value}"
+    return text
 
 
-def _end_result(report: Report, tr: Tr) -> str:
-    cosine = report.summary.get("last_output_cosine")
-    return f"   {tr('precision.last', cosine=f'{cosine:.4f}')}" if isinstance(cosine, float) else ""
-
-
-def alone_lines(alone: Alone, path: str, tr: Tr) -> list[str]:
+def alone_lines(alone: Alone, path: str, tr: Tr, key: str) -> list[str]:
     """One capture or none: what was seen, what was looked for, and the way to a comparison."""
-    hints = [tr("precision.how-pair"), tr("precision.how-capture")]
-    if len(alone.captures) > 1:
+    can_choose = len(alone.captures) > 1
+    hints = [
+        tr("precision.how-pair", key=key) if can_choose else tr("precision.how-second"),
+        tr("precision.how-capture"),
+    ]
+    if alone.report is not None and not can_choose:
+        report = alone.report
+        lines = [tr("precision.alone", n=report.counts.get("origin", 0), calls=report.counts.get("calls", 0))]
+        lines += [safe_text(f"{f.subject}: {f.message}") for f in report.findings[:_ALONE_FINDINGS]]
+        return [*lines, *hints]
+    if can_choose:
         names = safe_text(", ".join(alone.captures[:8]))
         return [tr("precision.which", n=len(alone.captures), names=names), hints[0]]
-    if alone.report is None:
-        return [tr("precision.no-pair", path=safe_text(path)), *hints]
-    report = alone.report
-    lines = [tr("precision.alone", n=report.counts.get("origin", 0), calls=report.counts.get("calls", 0))]
-    lines += [safe_text(f"{f.subject}: {f.message}") for f in report.findings[:_ALONE_FINDINGS]]
-    return [*lines, *hints]
+    lines = [] if alone.has_artifacts else [tr("precision.not-read", path=safe_text(path))]
+    return [*lines, tr("precision.no-pair", path=safe_text(path)), *hints]

@@ -1,0 +1,13 @@
+"""Figures for people: rounded as one reads them. Reports for programs keep every digit."""
+
+from __future__ import annotations
+
+
+def number(value: float | int) -> str:
+    """3 to 7 significant digits, more where the value (a cosine) is close below 1; counts with commas."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if 0.99 < value < 1:
+        text = f"{value:.7f}"
+        return text if text == "1.0000000" else text.rstrip("0")
+    return f"{value:.4g}"

@@ -1,0 +1,277 @@
+"""What the precision area says of a run: a report for each pair of captures, and for each capture alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.errors import InputError, UsageError
+from npulse.core.findings import Problem, Report, with_problems
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.run.discover import discover
+from npulse.core.run.model import Artifact, Run
+from npulse.core.run.sides import (
+    DUMP,
+    Capture,
+    CapturePair,
+    capture_pairs,
+    captures_of,
+    pair_of,
+    unpaired_captures,
+)
+from npulse.core.text import Lang, say
+
+from .alone import check_alone
+from .compare import Settings, compare_captures
+from .report import AREA, report
+from .texts import TEXTS
+from .verdict import Criteria
+
+SHOWN_NAMES = 8
+
+
+def reports_of(
+    run: Run,
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[AreaReport, ...]:
+    """Every pair of the run compared, every round without a pair checked for what needs none; () if no dumps.
+
+    `round_name`, `pair_name`, `rank` and `step` narrow it; InputError or UsageError where nothing is left.
+    A pair or capture that cannot be read is an incomplete report: the others are looked at all the same.
+    """
+    found: list[AreaReport] = []
+    refused: list[InputError] = []
+    pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    last_of = {pair.round: pair for pair in pairs}
+    for pair in pairs:
+        try:
+            told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
+        except InputError as error:
+            refused.append(error)
+            told = _unreadable(run, pair, error)
+        notes = _left_out(run, pair.round, options.lang) if pair is last_of[pair.round] else ()
+        found.append(AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems), notes))
+    for round_name, captures in ({} if options.pair_name else _without_pair(run, options)).items():
+        try:
+            told, notes = _report_alone(run, captures, options, progress, is_cancelled)
+        except InputError as error:
+            refused.append(error)
+            told, notes = _unreadable(run, None, error), ()
+        names = ", ".join(capture.name for capture in captures)
+        found.append(AreaReport(round_name, names, with_problems(told, run.problems), notes))
+    is_narrowed = options.rank is not None or options.step is not None
+    if refused and len(refused) == len(found) and is_narrowed:
+        raise refused[0]  # what was asked for is in none of them
+    order = {round_.name: place for place, round_ in enumerate(run.rounds)}
+    return tuple(sorted(found, key=lambda one: order.get(one.round, -1)))
+
+
+def report_of(
+    paths: Sequence[Path],
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> AreaReport:
+    """The report of (target, golden), or of (run,): the pair that the options name, else the first of the
+    newest round; of the only capture where there is no pair.
+
+    InputError with what was found instead; UsageError for options that cannot be meant.
+    """
+    if len(paths) > 1:
+        _refuse_choice_within_a_run(options)
+        pair = pair_of(paths[0], paths[1], progress=progress, is_cancelled=is_cancelled)
+        told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
+        return AreaReport("", pair_name(pair), told)
+    run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
+    pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    if not pairs:
+        captures = _only_capture(run, options.round_name)
+        told, notes = _report_alone(run, captures, options, progress, is_cancelled)
+        return AreaReport(captures[0].round, captures[0].name, with_problems(told, run.problems), notes)
+    pair = newest(pairs)
+    told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
+    notes = _choice(run, pair, pairs, options)
+    return AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems), notes)
+
+
+def report_of_pair(
+    pair: CapturePair,
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Report:
+    """A pair compared. InputError where nothing of it can be used, or it lacks the rank and step."""
+    settings = Settings(
+        criteria=Criteria.parse(options.criteria) if options.criteria else Criteria(),
+        jobs=options.jobs,
+        cluster=options.cluster,
+        rank=options.rank,
+        step=options.step,
+        cache=options.cache,
+    )
+    comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
+    return report(comparison, lang=options.lang, tables=options.tables)
+
+
+def choose_pair(run: Run, round_name: str | None = None, pair: str | None = None) -> CapturePair:
+    """The pair of a run that is meant: by round and name, else the first of the newest round that has one.
+
+    InputError with what was found instead.
+    """
+    pairs = _matching(run, capture_pairs(run), round_name, pair)
+    if pairs:
+        return newest(pairs)
+    _only_capture(run, round_name)
+    raise InputError("there is one capture alone here", path=run.path, hint=_TWO_SIDES)
+
+
+def newest(pairs: Sequence[CapturePair]) -> CapturePair:
+    """The first pair of the newest round among pairs in the order of the rounds."""
+    return next(pair for pair in pairs if pair.round == pairs[-1].round)
+
+
+def pair_name(pair: CapturePair) -> str:
+    """What `--pair` takes: the target's name; both names are shown with it."""
+    return f"{pair.target_name} against {pair.golden_name}"
+
+
+_TWO_SIDES = (
+    "give the golden capture as second argument, or open a folder that holds both "
+    "(named npu/gpu/cpu/golden/bench/target ...)"
+)
+
+
+def _matching(
+    run: Run, pairs: Sequence[CapturePair], round_name: str | None, name: str | None
+) -> list[CapturePair]:
+    rounds = [round_.name for round_ in run.rounds]
+    if round_name is not None and round_name not in rounds:
+        known = f"rounds: {_listed(rounds)}" if any(rounds) else "it has one round without a name"
+        raise InputError(f"no round '{round_name}'", path=run.path, hint=known)
+    found = [pair for pair in pairs if round_name in (None, pair.round)]
+    if name is None:
+        return found
+    named = [pair for pair in found if name in (pair.target_name, pair_name(pair))]
+    if not named:
+        folder = name.rstrip("/") + "/"
+        named = [pair for pair in found if pair.target_name.startswith(folder)]
+    if not named:
+        known = f"pairs: {_listed([pair_name(p) for p in found])}" if found else "there is no pair here"
+        raise InputError(f"no pair '{name}'", path=run.path, hint=known)
+    return named
+
+
+def _choice(
+    run: Run, pair: CapturePair, pairs: Sequence[CapturePair], options: AnalysisOptions
+) -> tuple[str, ...]:
+    """What was chosen out of several, and what was not looked at."""
+    notes: list[str] = []
+    beside = [p for p in pairs if p.round == pair.round]
+    if len(beside) > 1:
+        others = _listed([p.target_name for p in beside if p is not pair])
+        values = {"n": len(beside), "name": pair_name(pair), "others": others}
+        notes.append(say(TEXTS, "pair-chosen", options.lang, **values))
+    last = run.rounds[-1].name if run.rounds else ""
+    if options.round_name is None and options.pair_name is None and last != pair.round:
+        notes.append(say(TEXTS, "round-without-pair", options.lang, round=last, chosen=pair.round))
+    return (*notes, *_left_out(run, pair.round, options.lang))
+
+
+def _left_out(run: Run, round_name: str, lang: Lang) -> tuple[str, ...]:
+    alone = [capture.name for capture in unpaired_captures(run) if capture.round == round_name]
+    return (say(TEXTS, "left-out", lang, names=_listed(alone)),) if alone else ()
+
+
+def _without_pair(run: Run, options: AnalysisOptions) -> dict[str, list[Capture]]:
+    """The captures of rounds that hold no pair. Of captures beside the rounds a pair may exist in a round."""
+    pairs = capture_pairs(run)
+    paired = {pair.round for pair in pairs} | ({""} if pairs else set())
+    found: dict[str, list[Capture]] = {}
+    for capture in captures_of(run):
+        if capture.round not in paired and options.round_name in (None, capture.round):
+            found.setdefault(capture.round, []).append(capture)
+    return found
+
+
+def _only_capture(run: Run, round_name: str | None) -> list[Capture]:
+    captures = [c for c in captures_of(run) if round_name in (None, c.round)]
+    if len(captures) == 1:
+        return captures
+    where = f" in round '{round_name}'" if round_name else ""
+    if not captures:
+        raise InputError(f"no capture pair here{where}", path=run.path, hint=_TWO_SIDES)
+    raise InputError(
+        f"{len(captures)} captures{where}, and their names do not say which is target and which is golden",
+        path=run.path,
+        hint="name the two as TARGET and GOLDEN: " + _listed([c.name for c in captures]),
+    )
+
+
+def _report_alone(
+    run: Run,
+    captures: Sequence[Capture],
+    options: AnalysisOptions,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[Report, tuple[str, ...]]:
+    """NaN and Inf of captures without a counterpart, and which of the options could not be used there."""
+    if options.pair_name is not None:
+        raise UsageError("there is no pair here", hint="leave --pair out", path=run.path)
+    dumps = [a for capture in captures for a in capture.artifacts if _is_asked_for(a, options)]
+    if not dumps:
+        raise _not_there(run, captures, options)
+    unused = [
+        word
+        for word, value in (
+            ("--tables", options.tables),
+            ("--criteria", options.criteria),
+            ("--cluster", options.cluster),
+        )
+        if value
+    ]
+    notes = (say(TEXTS, "unused-alone", options.lang, words=", ".join(unused)),) if unused else ()
+    names = [capture.name for capture in captures]
+    told = check_alone(
+        run, dumps, lang=options.lang, names=names, progress=progress, is_cancelled=is_cancelled
+    )
+    return told, notes
+
+
+def _is_asked_for(artifact: Artifact, options: AnalysisOptions) -> bool:
+    asked_rank, asked_step = options.rank in (None, artifact.rank), options.step in (None, artifact.step)
+    return artifact.kind == DUMP and asked_rank and asked_step
+
+
+def _not_there(run: Run, captures: Sequence[Capture], options: AnalysisOptions) -> InputError:
+    asked = [f"{name} {n}" for name, n in (("rank", options.rank), ("step", options.step)) if n is not None]
+    known = [f"step {a.step} rank {a.rank}" for capture in captures for a in capture.artifacts]
+    return InputError(f"no {' of '.join(asked)}", path=run.path, hint=f"there is {_listed(known)}")
+
+
+def _refuse_choice_within_a_run(options: AnalysisOptions) -> None:
+    for word, value in (("--round", options.round_name), ("--pair", options.pair_name)):
+        if value is not None:
+            raise UsageError(
+                f"{word} chooses within one run, but target and golden are both named",
+                hint=f"leave {word} out, or name the run alone",
+            )
+
+
+def _unreadable(run: Run, pair: CapturePair | None, error: InputError) -> Report:
+    """A report that says of a pair or capture that it could not be read."""
+    where = str(error.path or run.path)
+    if error.path and pair is not None:
+        where = pair.relative(Path(error.path))
+    told = Report(AREA, str(run.path), "incomplete", problems=(Problem.from_error(error, where),))
+    return told if pair is None else replace(told, target=pair.target_name, golden=pair.golden_name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")

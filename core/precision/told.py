@@ -1,0 +1,83 @@
+"""Counts and end result of a comparison as lines for people; programs read `counts` and `summary`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from npulse.core.figures import number
+from npulse.core.findings import Finding
+from npulse.core.text import Lang, say
+
+from .compare import Comparison
+from .rows import BASES, BY_STATISTICS, BY_TENSOR, BY_VALUE, LINKED
+from .texts import TEXTS
+
+
+def told(
+    comparison: Comparison,
+    counts: Mapping[str, int],
+    summary: Mapping[str, Any],
+    findings: Sequence[Finding],
+    lang: Lang,
+) -> tuple[str, ...]:
+    """What was compared and on what basis; what became of it; what came out at the end."""
+    lines = [_compared(comparison, lang), _outcome(comparison, counts, findings, lang)]
+    if "last_output" in summary:
+        figures = [
+            f"{label} {number(summary[name])}"
+            for name, label in (
+                ("last_output_cosine", "cosine"),
+                ("last_output_rel_l2", "rel.L2"),
+                ("last_output_norm_ratio", "norm ratio"),
+            )
+            if name in summary
+        ]
+        lines.append(say(TEXTS, "told-end", lang, name=summary["last_output"], figures=", ".join(figures)))
+    return tuple(line for line in lines if line)
+
+
+def _compared(comparison: Comparison, lang: Lang) -> str:
+    by = np.zeros(len(BASES), np.int64)
+    for rank in comparison.ranks:
+        by += np.bincount(rank.rows.basis, minlength=len(BASES))
+    n_tensors = int(by[BY_TENSOR] + by[LINKED] + by[BY_STATISTICS])
+    parts = [_amount("tensor", n_tensors, lang)] if n_tensors else []
+    parts += [_amount("value", int(by[BY_VALUE]), lang)] if by[BY_VALUE] else []
+    if not parts:
+        return ""
+    ways = [basis for basis in (BY_TENSOR, LINKED, BY_STATISTICS) if by[basis]]
+    words = [say(TEXTS, f"told-by-{BASES[basis]}", lang) for basis in ways]
+    if len(ways) > 1:
+        words = [f"{int(by[basis]):,} {word}" for basis, word in zip(ways, words, strict=True)]
+    how = f" ({', '.join(words)})" if words else ""
+    return say(TEXTS, "told-compared", lang, what=_joined(parts, lang)) + how
+
+
+def _outcome(
+    comparison: Comparison, counts: Mapping[str, int], findings: Sequence[Finding], lang: Lang
+) -> str:
+    origins = [finding for finding in findings if finding.role == "origin"]
+    ranks: set[int] = set()
+    for finding in origins:
+        ranks.update(finding.figures.get("ranks", ()))
+        ranks.update(() if finding.location.rank is None else (finding.location.rank,))
+    on = say(TEXTS, "told-on-ranks", lang, n=len(ranks)) if len(ranks) > 1 else ""
+    parts = [_amount("origin", len(origins), lang) + on] if origins else []
+    for name in ("inherited", "unmatched", "error", "warning", "unknown"):
+        if counts.get(name):
+            parts.append(_amount(name, counts[name], lang))
+    for name in ("rank", "step"):
+        n = len({getattr(rank, name) for rank in comparison.ranks})
+        parts += [say(TEXTS, f"told-{name}s", lang, n=n)] if n > 1 else []
+    return _joined(parts, lang)
+
+
+def _amount(name: str, n: int, lang: Lang) -> str:
+    return say(TEXTS, f"told-{name}" + ("" if n == 1 else "s"), lang, n=n)
+
+
+def _joined(parts: Sequence[str], lang: Lang) -> str:
+    return ("，" if lang == "zh" else ", ").join(parts)

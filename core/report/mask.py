@@ -1,0 +1,166 @@
+"""A report that can be shown to others: names of modules and files replaced by stable hashes.
+
+What is hidden: every part of a path, and the words of a module's or cell's name between its prefix and its
+direction. What stays: figures, rules, roles, numbers in names (layers, calls, ranks, steps), names of the
+framework's own calls (Functional.linear.8.forward, Tensor.add.3.forward), and of input, output, parameters.
+One name has one hash everywhere and in every report, so that two masked reports can be laid side by side.
+Of a source line the file (hidden) and the number stay, its code goes. Values of scalar arguments stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+from npulse.core.findings import Finding, Problem, Report
+from npulse.core.table import Column, Table
+
+_DIRECTION = r"\.(?:forward|backward|parameters_grad)\b"
+_MODULE = re.compile(rf"\b(Module|Cell)\.(\S*?)({_DIRECTION}|(?=[\s,;:()'\"]|$))")
+_WHOLE = re.compile(rf"(Module|Cell)\.(.*?)({_DIRECTION}.*|$)", re.DOTALL)
+_PATH = re.compile(r"[^\s'\"(),:：，（）]*[/\\][^\s'\"(),:：，（）]*")
+_FILE = re.compile(r"[\w.-]+\.(?:json|npy|pt|py|csv|db|log|txt|so|bin)\b")
+_PLACE = re.compile(r".*?:\d+(?= |$)", re.DOTALL)
+_KEPT = re.compile(
+    r"\d+|\.{1,2}|(?:step|rank|proc)_?\d*|(?:dump|debug|stack|construct)\.json|dump_tensor_data"
+    r"|target|golden|npu|gpu|cpu|x[0-9a-f]{8}"
+)
+"""Numbers, the tools' own names, words for the sides, and what is hidden already."""
+
+
+def masked(report: Report) -> Report:
+    """The report with its names hidden: for text, Markdown, CSV and JSON alike."""
+    names = _Names(_known(report))
+    return replace(
+        report,
+        run=hide_path(report.run),
+        target=None if report.target is None else hide_path(report.target),
+        golden=None if report.golden is None else hide_path(report.golden),
+        artifacts=tuple(replace(a, relative=hide_path(a.relative)) for a in report.artifacts),
+        findings=tuple(_finding(finding, names) for finding in report.findings),
+        problems=tuple(_problem(problem, names) for problem in report.problems),
+        summary=_figures(report.summary, names),
+        told=tuple(map(names.hide, report.told)),
+        tables={name: _table(table, names) for name, table in report.tables.items()},
+    )
+
+
+def hide_word(word: str) -> str:
+    """'x' and eight hex digits that stand for a word, the same ones every time; kept words as they are."""
+    if not word or _KEPT.fullmatch(word):
+        return word
+    return "x" + hashlib.sha256(word.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def hide_path(path: str) -> str:
+    """A path with each of its parts hidden; the suffix stays, since it says what kind of file it is."""
+    return "/".join(map(_hide_part, path.replace("\\", "/").split("/")))
+
+
+def hide_name(name: str) -> str:
+    """The name of a call or leaf with its words hidden where it is a module's, its numbers kept."""
+    match = _WHOLE.fullmatch(name)
+    return name if match is None else _hide_module(match)
+
+
+def _hide_module(match: re.Match[str]) -> str:
+    return f"{match[1]}." + ".".join(map(hide_word, match[2].split("."))) + match[3]
+
+
+def _hide_part(part: str) -> str:
+    if _KEPT.fullmatch(part):
+        return part
+    if _MODULE.search(part):
+        return _MODULE.sub(_hide_module, part)
+    stem, dot, suffix = part.rpartition(".")
+    return hide_word(stem) + dot + suffix if _FILE.fullmatch(part) else hide_word(part)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Texts with all names hidden: those that the report gives by themselves, and what looks like one."""
+
+    known: Mapping[str, str]
+
+    def hide(self, text: str) -> str:
+        for name, hidden in self.known.items():  # longest first: a name may hold blanks, no pattern sees that
+            text = text.replace(name, hidden)
+        text = _MODULE.sub(_hide_module, text)
+        text = _PATH.sub(lambda match: hide_path(match[0]), text)
+        return _FILE.sub(lambda match: _hide_part(match[0]), text)
+
+
+def _known(report: Report) -> dict[str, str]:
+    paths = {report.run, report.target or "", report.golden or ""} | {a.relative for a in report.artifacts}
+    paths |= {p.artifact for p in report.problems} | {f.location.artifact or "" for f in report.findings}
+    subjects = {f.subject for f in report.findings}
+    subjects |= {r.subject for f in report.findings for r in f.related}
+    # a path of one word is left to its own field: it may be a word of any sentence
+    known = {path: hide_path(path) for path in paths if len(path) > 1 and "/" in path}
+    known |= {name: hide_name(name) for name in subjects if _WHOLE.fullmatch(name)}
+    return {name: known[name] for name in sorted(known, key=lambda name: (-len(name), name))}
+
+
+def _finding(finding: Finding, names: _Names) -> Finding:
+    artifact = finding.location.artifact
+    return replace(
+        finding,
+        subject=names.hide(finding.subject),
+        message=names.hide(_without_code(finding.message, finding.source)),
+        next_step=names.hide(finding.next_step),
+        source=names.hide(_without_code(finding.source, finding.source)),
+        figures=_figures(finding.figures, names),
+        related=tuple(
+            replace(r, subject=names.hide(r.subject), figures=_figures(r.figures, names))
+            for r in finding.related
+        ),
+        location=replace(finding.location, artifact=None if artifact is None else hide_path(artifact)),
+    )
+
+
+def _without_code(text: str, source: str) -> str:
+    """The text with no more of the user's line than its file and number."""
+    place = _PLACE.match(source)
+    return text.replace(source, place[0]) if source and place else text
+
+
+def _problem(problem: Problem, names: _Names) -> Problem:
+    hint = None if problem.hint is None else names.hide(problem.hint)
+    return replace(
+        problem, artifact=hide_path(problem.artifact), message=names.hide(problem.message), hint=hint
+    )
+
+
+def _figures(figures: Mapping[str, Any], names: _Names) -> dict[str, Any]:
+    return {key: names.hide(value) if isinstance(value, str) else value for key, value in figures.items()}
+
+
+def _table(table: Table, names: _Names) -> Table:
+    return replace(table, columns=tuple(_column(column, names) for column in table.columns))
+
+
+def _column(column: Column, names: _Names) -> Column:
+    return column if column.labels is None else replace(column, labels=_Hidden(column.labels, names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden(Sequence[str]):
+    """Labels hidden when asked for: half a million need not exist at once."""
+
+    labels: Sequence[str]
+    names: _Names
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return hide_name(self.labels[index])

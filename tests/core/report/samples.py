@@ -1,0 +1,61 @@
+"""Reports with names that a file could hold if somebody meant harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from npulse.core.findings import Finding, Location, Problem, Related, Report
+from npulse.core.run.model import Artifact
+from npulse.core.table import Column, Table, text_column
+
+HOSTILE = "a|b`c``d\n# e\r\x1b]0;x\x07\x9b31m[f](g)<h>*_~\u202ei\u2028\ud800"
+FORMULAS = ("=1+1", "+1", "-1", "@x", "\t=1+1", " =1", "\r=1")
+
+
+def table(n_rows: int = 3) -> Table:
+    """Text with formulas and hostile names, floats of every kind, absent cells of all kinds."""
+    texts = [HOSTILE, "=cmd()", None, "plain", "-x"]
+    floats = np.array([0.1, np.nan, np.inf, -np.inf, 1e-300])
+    return Table(
+        "precision",
+        (
+            text_column("target", [texts[i % 5] for i in range(n_rows)]),
+            Column("cosine", "float", np.resize(floats, n_rows), absent=np.arange(n_rows) % 5 == 4),
+            Column("n_rows", "int", np.arange(n_rows), absent=np.arange(n_rows) % 3 == 2),
+            Column("flag", "bool", np.arange(n_rows) % 2 == 0),
+        ),
+    )
+
+
+def report(name: str = "plain", *, tables: bool = False, n_rows: int = 3) -> Report:
+    finding = Finding(
+        "precision",
+        "error",
+        "precision.operator",
+        "origin",
+        name,
+        f"message of {name}",
+        f"next of {name}",
+        figures={
+            "cosine": float("nan"),
+            "n_different": np.int64(3),
+            "shape": (2, 3),
+            "text": name,
+            "none": None,
+        },
+        related=(Related("inherited", name, {"norm_ratio": float("-inf")}),),
+        location=Location(name, 0, 1, 2, None, 40211),
+    )
+    return Report(
+        "precision",
+        name,
+        "fail",
+        (Artifact("msprobe.dump", Path("/run/a"), name, 81234, 5, 3, 0, "complete"),),
+        (finding, Finding("precision", "note", "precision.unknown", "unknown", name, "nothing more")),
+        {"rows": 3, "origin": 1},
+        {"last_output": name, "last_output_cosine": 0.1 + 0.2},
+        (Problem(name, "cut-off", f"cut in {name}", 3, 65536, f"hint {name}"),),
+        {"precision": table(n_rows)} if tables else {},
+    )

@@ -1,0 +1,54 @@
+"""Text from files made safe to show; texts of our own in two languages."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npulse.core.text import safe_text, say
+
+
+@given(st.text(), st.integers(1, 50))
+def test_safe_text_is_inert_and_bounded(text: str, limit: int) -> None:
+    safe = safe_text(text, limit)
+    assert len(safe) <= limit
+    assert not [c for c in safe if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")]
+    assert not set(safe) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\ufeff")
+    safe.encode("utf-8")
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert safe_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("\x1b[31mred", "␛[31mred"),
+        ("a\tb", "a b"),
+        ("a\nb\rc\x00d\x7f", "a\ufffdb\ufffdc\ufffdd\ufffd"),
+        ("\x9b31m", "\ufffd31m"),
+        ("层0 αβ", "层0 αβ"),
+        ("", ""),
+    ],
+)
+def test_what_becomes_of_what(text: str, want: str) -> None:
+    assert safe_text(text) == want
+
+
+def test_a_long_text_says_that_it_is_cut() -> None:
+    assert safe_text("x" * 10, 10) == "x" * 10
+    assert safe_text("x" * 11, 10) == "x" * 9 + "…"
+
+
+def test_say_fills_in_and_does_not_obey_what_it_fills_in() -> None:
+    texts = {"a": ("{name} is {n}", "{name} 是 {n}"), "b": ("{literal}", "字")}
+    assert say(texts, "a", "en", name="{n}", n=3) == "{n} is 3"
+    assert say(texts, "a", "zh", name="x", n=3) == "x 是 3"
+    assert say(texts, "b", "en") == "{literal}"
+    with pytest.raises(KeyError):
+        say(texts, "c", "en")

@@ -1,0 +1,67 @@
+"""What every analysing command does: ask its area, write the report, give the exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npulse.core.areas import area_of
+from npulse.core.errors import UsageError
+
+from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk, user_cache, version
+from .progress import end_progress, stderr_progress
+
+if TYPE_CHECKING:
+    from npulse.core.analysis import AnalysisOptions
+
+
+def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path]) -> int:
+    """The report of an area over the paths of a command line; returns the exit code."""
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
+    from npulse.core.report import masked, render, write_report
+
+    lang = chosen_lang(options.lang)
+    format_name = chosen_format(options.format_name, options.output)
+    _refuse_the_same(paths)
+    try:
+        found = area_of(area_id).report_of(paths, _asked(options), progress=stderr_progress(lang))
+    finally:
+        end_progress()
+    for note in found.notes:
+        talk(f"npulse: {note}")
+    report = masked(found.report) if options.mask else found.report
+    pieces = render(report, format_name, version=version(), lang=lang)
+    if options.output is None:
+        emit(pieces, is_json=format_name in ("json", "jsonl"))
+    else:
+        write_report(pieces, options.output, runs=paths)
+    return report.exit_code(strict=options.strict)
+
+
+def _asked(options: AnalyseOptions) -> AnalysisOptions:
+    """What the area is asked: the options without those that only say how to write the answer."""
+    from npulse.core.analysis import AnalysisOptions
+
+    return AnalysisOptions(
+        lang=chosen_lang(options.lang),
+        tables=options.tables,
+        round_name=options.round_name,
+        pair_name=options.pair_name,
+        rank=options.rank,
+        step=options.step,
+        criteria=options.criteria,
+        jobs=options.jobs,
+        cluster=options.cluster,
+        cache=user_cache(options.no_cache),
+    )
+
+
+def _refuse_the_same(paths: Sequence[Path]) -> None:
+    """A capture agrees with itself: naming it twice is a slip, not a comparison that passed."""
+    if len(paths) > 1 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
+        hint = "give the golden capture as the second path"
+        raise UsageError("target and golden are the same", hint=hint, path=paths[0])

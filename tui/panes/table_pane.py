@@ -1,0 +1,403 @@
+"""A pane that shows an `AreaView`: the answer first, then the rows, a strip, the detail of one row."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from npulse.core.findings import Finding, Report
+from npulse.core.text import Lang, safe_text
+from npulse.core.views import Strip, ViewT, rows_named
+
+from ..glyphs import showable
+from ..roles import RowStyle, style_by_state
+from ..screens.columns import ColumnWords
+from ..screens.entry import Entry
+from ..widgets.detail import DetailView
+from ..widgets.strip import LayerStrip
+from ..widgets.virtual_table import ColumnSpec, TableView, VirtualTable
+from .base import Pane, ViewState
+from .table_keys import TableKeys
+
+if TYPE_CHECKING:
+    from npulse.core.table import Table
+
+DETAIL_PAUSE_S = 0.1
+_LABEL_CELLS = (12, 24)  # of the strip: at least, at most
+
+
+class Instead(Protocol):
+    """What a job has made where there is no table: a report if anything can be said, in which language."""
+
+    @property
+    def report(self) -> Report | None: ...
+    @property
+    def lang(self) -> Lang: ...
+
+
+class TablePane(TableKeys, Generic[ViewT]):
+    """Everything that is not about what stands in the table. A pane adds a job, columns and first lines."""
+
+    SCOPED_CSS = False  # the screen's width classes decide where the detail stands
+    DEFAULT_CSS = """
+    TablePane { layout: vertical; }
+    TablePane #summary { height: 1fr; padding: 0 1; }
+    TablePane.-has-rows #summary { height: 2; text-wrap: nowrap; text-overflow: ellipsis; }
+    TablePane #body { display: none; height: 1fr; layout: vertical; }
+    TablePane.-has-rows #body { display: block; }
+    TablePane #rows { height: 3fr; }
+    TablePane VirtualTable { height: 1fr; }
+    TablePane #state { height: 1; padding: 0 1; text-style: dim; }
+    TablePane LayerStrip { padding: 0 1; }
+    TablePane Entry { display: none; }
+    TablePane.-filtering Entry { display: block; }
+    TablePane #side { height: 2fr; min-height: 5; border-top: solid $panel; }
+    .-wide TablePane #body { layout: horizontal; }
+    .-wide TablePane #rows { height: 1fr; width: 2fr; }
+    .-wide TablePane #side { height: 1fr; width: 1fr; border-top: none; border-left: solid $panel; }
+    .-short TablePane #rows { height: 1fr; }
+    .-short TablePane #side { height: 16%; max-height: 2; min-height: 0; border-top: none; }
+    .-short TablePane LayerStrip { display: none; }
+    """
+
+    subject_column: ClassVar[str] = "operator"
+    """The text column that holds what marks and notes go to."""
+    hidden_at_first: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, area: str) -> None:
+        super().__init__(area)
+        self.shown: ViewT | None = None
+        self.instead: Instead | None = None
+        self._detail_timer: Timer | None = None
+        self._strip: Strip | None = None
+        self.set_reactive(Pane.view, ViewState(hidden=self.hidden_at_first))
+
+    # ---- hooks ----
+
+    @abstractmethod
+    def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
+        """The visible columns in display order."""
+
+    @abstractmethod
+    def heading(self, name: str, lang: Lang) -> str:
+        """What a column is called."""
+
+    @abstractmethod
+    def shown_lines(self, view: ViewT) -> list[str]:
+        """Two lines: how it stands; the finding to look at first."""
+
+    @abstractmethod
+    def instead_lines(self, instead: Any) -> list[str]:
+        """Why there is no table, and what to do."""
+
+    def row_style(self, table: Table) -> RowStyle:
+        """The component class of each row."""
+        return style_by_state(table)
+
+    def can_open(self, view: ViewT) -> bool:
+        """Whether Enter does something in this table."""
+        return False
+
+    def strip_caption(self) -> str:
+        """What the strip under the table shows."""
+        return ""
+
+    # ---- composing ----
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="summary", markup=False)
+        with Container(id="body"):
+            with Vertical(id="rows"):
+                yield VirtualTable()
+                yield Entry(id="filter")
+                yield Static(id="state", markup=False)
+                yield LayerStrip()
+            with Vertical(id="side"):
+                yield DetailView()
+
+    def on_mount(self) -> None:
+        self.watch(self.table, "position", self._show_state, init=False)
+        self._show_summary()
+
+    def on_resize(self) -> None:
+        self._show_summary()
+
+    def focus_target(self) -> Widget:
+        return self.table
+
+    def in_footer(self, action_id: str) -> bool:
+        """Only what works: with a table all keys; findings can be walked and copied where there are some."""
+        report = self.report()
+        findings = report.findings if report is not None else ()
+        if action_id == "pane.next":
+            return bool(findings)
+        if action_id == "pane.origin":
+            return any(finding.role == "origin" for finding in findings)
+        return self.shown is not None
+
+    # ---- what the job has made ----
+
+    def take(self, made: Any) -> None:
+        if not hasattr(made, "table"):
+            self.forget()
+            self.instead = made
+            self.tell(busy="")
+            self.job_changed()
+            return
+        shown: ViewT = made
+        if shown.lang != self.shell.lang:
+            shown = shown.translated(self.shell.lang)
+        is_first = self.shown is None
+        if self.shown is None or self.shown.table.n_rows != shown.table.n_rows:
+            self._order = None
+        self.shown, self.instead = shown, None
+        self.tell(busy="" if shown.is_complete else self.more_text())
+        with self.app.batch_update():
+            self.table.can_open = self.can_open(shown)
+            self.show_rows()
+            self._show_summary()
+            self._show_marks()
+        if self.view.sort or self.view.filter:
+            self.reorder()
+        if is_first:
+            self._start_at_first_finding()
+        else:
+            self.ask_detail(self.table.current_row)
+
+    def more_text(self) -> str:
+        """What the header says while the same rows will come again with more figures."""
+        return self.busy_text()
+
+    def forget(self) -> None:
+        self.shown, self.instead, self._order, self._trouble, self._strip = None, None, None, "", None
+        if self.is_mounted:
+            self.table.view = TableView.empty()
+            self.query_one(DetailView).detail = None
+
+    def job_changed(self) -> None:
+        if self.is_mounted:
+            self._show_summary()
+            self._show_state()
+            self.shell.main.refresh_footer()
+
+    # ---- showing ----
+
+    def watch_view(self, old: Any, new: Any) -> None:
+        if not self.is_mounted:
+            return
+        if (old.sort, old.descending, old.filter) != (new.sort, new.descending, new.filter):
+            self.reorder()
+        else:
+            self.show_rows()
+        self._show_marks()
+
+    def show_rows(self) -> None:
+        if self.shown is None:
+            return
+        table = self.shown.table
+        self.table.view = TableView(
+            table,
+            self.specs(table),
+            order=self._order,
+            row_style=self.row_style(table),
+            sorted_by=self.view.sort or "",
+            is_descending=self.view.descending,
+            version=self.version,
+        )
+        self._show_state()
+
+    def _show_marks(self) -> None:
+        if self.shown is None:
+            return
+        marks = dict(self.view.marks)
+        self.table.marked = self._rows_named(set(marks)) if marks else frozenset()
+        self.query_one(DetailView).note = marks.get(self.subject() or "", "")
+
+    def _rows_named(self, subjects: set[str]) -> frozenset[int]:
+        assert self.shown is not None
+        return frozenset(rows_named(self.shown.table, self.subject_column, subjects).tolist())
+
+    def _show_summary(self) -> None:
+        if not self.is_mounted:
+            return
+        lines = [self.plain(line) for line in self.summary_lines()]
+        self._say("#summary", "\n".join(lines))
+        if self.has_class("-has-rows") is not (self.shown is not None):
+            self.toggle_class("-has-rows")
+            self.shell.main.refresh_footer()
+
+    def _say(self, place: str, text: str) -> None:
+        """Put a text where its place never changes size: only a change is drawn, and nothing laid out."""
+        widget = self.query_one(place, Static)
+        if widget.content != text:
+            widget.update(text, layout=False)
+
+    def summary_lines(self) -> list[str]:
+        """The answer first; without a table, why there is none."""
+        if self.shown is not None:
+            return self.shown_lines(self.shown)
+        if self.ended:
+            return self.ended.split("\n")
+        if self.shell.open_error:
+            return [self.tr("pending.failed", message=safe_text(self.shell.open_error))]
+        if self.run is None:
+            return [self.tr("pending.opening" if self.shell.run_path else "pending.no-run")]
+        if self.instead is not None:
+            return self.instead_lines(self.instead)
+        return [self.busy_text()]
+
+    def plain(self, line: str) -> str:
+        """Text from outside as this terminal can show it."""
+        return showable(line, self.shell.glyphs)
+
+    def _show_state(self, *_: object) -> None:
+        parts = [self.table.position] if self.shown is not None else []
+        if self.view.filter:
+            parts.append(self.tr("table.filtered", filter=safe_text(self.view.filter, 60)))
+        if self.view.sort:
+            arrow = self.shell.glyphs.descending if self.view.descending else self.shell.glyphs.ascending
+            parts.append(f"{arrow} {self.heading(self.view.sort, self.shell.lang)}")
+        parts += [safe_text(text) for text in (self._trouble, self.ended) if text]
+        self._say("#state", self.plain("  ".join(parts)))
+
+    def retranslate(self) -> None:
+        self.table.position_template = self.tr("table.position")
+        if self.instead is not None and self.instead.lang != self.shell.lang:
+            self.start_again()
+        if self.shown is not None and self.shown.lang != self.shell.lang:
+            self.shown = self.shown.translated(self.shell.lang)
+            self.show_rows()
+            self.ask_detail(self.table.current_row)
+        self.query_one("#filter", Entry).placeholder = self.tr("table.filter-hint")
+        self._show_summary()
+
+    # ---- detail and strip ----
+
+    @on(VirtualTable.RowHighlighted)
+    def _row_highlighted(self, message: VirtualTable.RowHighlighted) -> None:
+        self.ask_detail(message.row)
+
+    def ask_detail(self, row: int | None) -> None:
+        """Show the detail of a row once the cursor rests there."""
+        if self._detail_timer is not None:
+            self._detail_timer.stop()
+        if row is not None:
+            self._detail_timer = self.set_timer(DETAIL_PAUSE_S, lambda: self._show_detail(row))
+
+    def _show_detail(self, row: int) -> None:
+        view = self.shown
+        if view is None or row >= view.table.n_rows:
+            return
+        with self.app.batch_update():
+            widget = self.query_one(DetailView)
+            widget.note = dict(self.view.marks).get(self.subject() or "", "")
+            widget.detail = view.detail(row, self.shell.lang)
+            self._show_strip(view.strip(row))
+
+    def _show_strip(self, found: tuple[Strip, int] | None) -> None:
+        widget = self.query_one(LayerStrip)
+        if found is None:
+            widget.display = False
+            return
+        strip, entry = found
+        if self._strip is not strip:
+            self._strip = strip
+            widget.absent = ~strip.known
+            widget.high = 1.0
+            widget.values = strip.values
+        widget.caption = self.plain(self.strip_caption())
+        widget.cursor = entry
+        least, most = _LABEL_CELLS
+        widget.label = self.plain(strip.labels[entry])[:most].ljust(least)
+
+    # ---- rows and findings ----
+
+    @property
+    def row(self) -> int | None:
+        """The table row under the cursor; None where nothing is shown."""
+        row = self.table.current_row
+        return row if row is not None and self.shown is not None and row < self.shown.table.n_rows else None
+
+    def shown_table(self) -> Table | None:
+        return None if self.shown is None else self.shown.table
+
+    def column_words(self) -> ColumnWords | None:
+        if self.shown is None:
+            return None
+        names = tuple(column.name for column in self.shown.table.columns)
+        return ColumnWords(names, self.heading, self.shown.meaning)
+
+    def report(self) -> Report | None:
+        source = self.shown or self.instead
+        return None if source is None else source.report
+
+    def report_with_tables(self) -> Report | None:
+        if self.shown is None:
+            return None
+        table = self.shown.table
+        return replace(self.shown.report, tables={table.name: table})
+
+    def finding(self) -> Finding | None:
+        if self.shown is None or self.row is None:
+            return super().finding()
+        return self.shown.finding(self.row, self.shell.lang)
+
+    def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
+        return super().main_figures(finding) if self.shown is None else self.shown.main_figures(finding)
+
+    def subject(self) -> str | None:
+        if self.shown is None or self.row is None:
+            return None
+        return str(self.shown.table.column(self.subject_column).value(self.row))
+
+    def _start_at_first_finding(self) -> None:
+        """Where an error or a warning was found its row, else the top."""
+        report = self.report()
+        findings = report.findings if report is not None else ()
+        if findings and findings[0].severity != "note" and self.go_to(findings[0]):
+            self._finding_index = 0
+        else:
+            self.ask_detail(self.table.current_row)
+
+    def is_at(self, finding: Finding) -> bool:
+        return self.shown is not None and self.row is not None and self.shown.row_of(finding) == self.row
+
+    def go_to(self, finding: Finding) -> bool:
+        row = self.shown.row_of(finding) if self.shown is not None else None
+        return row is not None and self.show_row(row)
+
+    def go_to_subject(self, subject: str) -> bool:
+        rows = self._rows_named({subject}) if self.shown is not None else frozenset()
+        return bool(rows) and self.show_row(min(rows))
+
+    def show_row(self, row: int | None) -> bool:
+        """Put the cursor on a table row; a filter that hides it is dropped."""
+        if row is None:
+            return False
+        if not self.table.move_to_row(row):
+            if not self.view.filter:
+                return False
+            self._order = None
+            self.change_view(filter="", sort=None, descending=False)
+            self.show_rows()
+            self.table.move_to_row(row)
+        self.ask_detail(row)
+        return True
+
+    def place(self) -> tuple[Path, int | None] | None:
+        return None if self.shown is None or self.row is None else self.shown.place(self.row)
+
+    def where_lines(self) -> list[str]:
+        if self.shown is None or self.row is None:
+            return super().where_lines()
+        return [self.plain(line) for line in self.shown.where(self.row, self.shell.lang)]
