@@ -90,8 +90,8 @@ class Report:
     """The answer of one command over one run: what `--format json` prints, what a pane shows.
 
     run: path of the run, or of the target where two paths were given. target, golden: names in the run, or
-    paths; golden is None where nothing is compared, target where it is the run itself. told: counts and summary as lines for people, in the
-    report's language; for programs there are `counts` and `summary`.
+    paths; golden is None where nothing is compared, target where it is the run itself. told: counts and
+    summary as lines for people, in the report's language; programs read `counts` and `summary`.
     """
 
     command: str

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.errors import InputError
-from npulse.core.findings import Finding, Location, Problem, Report
+from npulse.core.findings import Finding, Location, Problem, Report, verdict_from
+from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.construct import ancestors, read_construct
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
@@ -47,7 +48,7 @@ def check_alone(
     """NaN or Inf out of finite inputs, by Max and Min alone (the Norm of half types overflows by itself).
 
     names: the captures, where there may be several of which the user has to say which is the golden one.
-    The verdict is fail where one is found and unknown otherwise: without a golden side nothing is clean.
+    The verdict is fail where one is found, else unknown or incomplete: without a golden side all is unclear.
     A rank that cannot be used is a problem and the others are checked; InputError where none can be.
     """
     root = run.path if os.path.isdir(run.path) else run.path.parent
@@ -70,7 +71,7 @@ def check_alone(
     if first is not None and not found:
         raise first
     findings = [
-        _finding(artifact, dump, call, row, lang)
+        _finding(artifact, shown_path(dump.path, root), dump, call, row, lang)
         for artifact, dump, bad in _without_carriers(found)
         for call, row in bad
     ]
@@ -78,21 +79,16 @@ def check_alone(
         findings.append(
             _note("precision.non-finite", "benign", run, say(TEXTS, "minus-inf", lang, n=n_masks), "")
         )
-    findings.append(
-        _note(
-            "precision.unknown",
-            "unknown",
-            run,
-            say(TEXTS, "which" if len(names) > 1 else "no-golden", lang, names=", ".join(f"{run.path.name}/{n}" for n in names[:8])),
-            say(TEXTS, "next-which" if len(names) > 1 else "next-no-golden", lang),
-        )
-    )
+    why = "which" if len(names) > 1 else "no-golden"
+    listed = ", ".join(f"{run.path.name}/{name}" for name in names[:8])
+    message, todo = say(TEXTS, why, lang, names=listed), say(TEXTS, f"next-{why}", lang)
+    findings.append(_note("precision.unknown", "unknown", run, message, todo))
     n_origins = sum(f.role == "origin" for f in findings)
     return Report(
         command="precision",
         run=str(run.path),
         target=", ".join(name for name in names if name != ".") or None,
-        verdict="fail" if any(f.severity == "error" for f in findings) else "unknown",
+        verdict=verdict_from(findings, problems, has_unknown=True),
         artifacts=tuple(artifacts),
         findings=tuple(findings),
         counts={"calls": n_calls, "origin": n_origins, "minus_inf": n_masks},
@@ -173,7 +169,7 @@ def _anomalies(dump: Dump, construct: Construct | None) -> tuple[list[tuple[int,
     return bad, masks
 
 
-def _finding(artifact: Artifact, dump: Dump, call: int, row: int, lang: Lang) -> Finding:
+def _finding(artifact: Artifact, where: str, dump: Dump, call: int, row: int, lang: Lang) -> Finding:
     leaf = dump.leaf(row)
     return Finding(
         area="precision",
@@ -184,9 +180,7 @@ def _finding(artifact: Artifact, dump: Dump, call: int, row: int, lang: Lang) ->
         message=say(TEXTS, "non-finite", lang, max=leaf.max, min=leaf.min),
         next_step=say(TEXTS, "next-non-finite", lang),
         figures={"max": leaf.max, "min": leaf.min, "dtype": leaf.dtype, "shape": list(leaf.shape or ())},
-        location=Location(
-            artifact.relative, artifact.rank, artifact.step, row, None, int(dump.calls.byte[call])
-        ),
+        location=Location(where, artifact.rank, artifact.step, row, None, int(dump.calls.byte[call])),
     )
 
 

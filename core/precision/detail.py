@@ -54,7 +54,8 @@ def _headline(rank: RankComparison, row: int, call: int, lang: Lang) -> str:
     cause = rank.roles.explained_by.get(call, -1)
     if int(rank.roles.row[row]) == INHERITED and cause >= 0:
         name = rows.pairing.name(rank.target, rank.golden, cause)
-        text = say(TEXTS, "inherited-from", lang, name=name) + " " + text
+        key = "inherited-behind" if call in rank.roles.by_order else "inherited-from"
+        text = say(TEXTS, key, lang, name=name) + " " + text
     return text
 
 

@@ -28,6 +28,7 @@ from npulse.core.formats.msprobe.records import (
 from .apis import COMMUNICATION, WEIGHT_KEYWORDS, WEIGHT_POSITIONS
 from .links import Links
 from .rows import BY_VALUE, Rows
+from .spread import Spread
 from .unwritten import Unwritten
 from .upstream import ModuleKey, Source, Upstream, base_of, module_key
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING
@@ -80,6 +81,7 @@ class Roles:
     call: npt.NDArray[np.int8]
     origins: list[Origin] = field(default_factory=list)
     explained_by: dict[int, int] = field(default_factory=dict)
+    by_order: set[int] = field(default_factory=set)
 
 
 def assign_roles(
@@ -129,6 +131,7 @@ class _Walk:
         self.overwritten: dict[int, int] = {}
         self.blamed_modules: set[int] = set()
         self.is_index_tainted = False
+        self.spread = Spread(rows, links)
 
     def _paired_modules(self) -> dict[ModuleKey, int]:
         found: dict[ModuleKey, int] = {}
@@ -147,6 +150,8 @@ class _Walk:
                 self.roles.call[call] = UNMATCHED
                 self.roles.row[self.first[call] : self.first[call + 1]] = UNMATCHED
                 self.upstream.pass_alone(call)
+                if self.first_tainted >= 0:
+                    self._spread(call)
             else:
                 self._paired(call, self.upstream.name(call))
         self.roles.origins.sort(key=lambda o: (o.call, o.row))
@@ -338,12 +343,22 @@ class _Walk:
         if self._is_overwritten(target, golden):
             self.overwritten[golden.leaf] = call
             return self._originate(call, row, "overwritten", golden.call)
-        if self.first_tainted >= 0:
+        if self.first_tainted >= 0 and not self._is_of_its_own(call, row, target, golden):
+            self.roles.by_order.add(call)
             return self._inherit(call, row, self.first_tainted)
         module = self._module_that_began_it(call, row)
         if module >= 0:
             return self._inherit(call, row, module)
         return self._originate(call, row, "input-data")
+
+    def _is_of_its_own(self, call: int, row: int, target: Source, golden: Source) -> bool:
+        """Behind an origin, but not made of it: no producer is known and its values lie elsewhere."""
+        if self.upstream.name(call).direction != "forward" or target.leaf >= 0 or golden.leaf >= 0:
+            return False
+        if self.rows.reason[row] == REASON["not-equal"]:
+            return False  # a module and the API in it read the same integers, which statistics cannot tell
+        t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
+        return not self.spread.can_hold(t, g)
 
     def _originate(self, call: int, row: int, cause: str, producer: int = -1) -> bool:
         """A leaf is itself where it begins."""
@@ -477,7 +492,11 @@ class _Walk:
                 since = max(since, *(source.call for source in self.upstream.sources(row)))
         return self.last_tainted if self.last_tainted > since else -1
 
+    def _spread(self, call: int) -> None:
+        self.spread.add_call(int(self.pairing.target_call[call]), int(self.pairing.golden_call[call]))
+
     def _taint(self, call: int) -> None:
+        self._spread(call)
         self.first_tainted = call if self.first_tainted < 0 else self.first_tainted
         self.last_tainted = max(call, self.last_tainted)
         for key in self.upstream.around(call):

@@ -20,8 +20,10 @@ RULES: tuple[Rule, ...] = (
         ("inputs agree, output does not", "输入一致，输出不一致"),
         (
             "All compared inputs, parameters and arguments of the call agree and its output does not: the "
-            "difference begins in this operator call.",
-            "该算子的所有输入、参数一致而输出不一致：差异从这里开始。",
+            "difference begins in this operator call. A module is named where its inputs agree and a call inside "
+            "it is given what does not: it began in code between the captured calls.",
+            "该算子的所有输入、参数一致而输出不一致：差异从这里开始。若模块输入一致而其内部调用的输入不一致，则指出该模块："
+            "差异始于已采集调用之间的代码。",
         ),
         _CRITERIA,
         _OWN,
@@ -32,9 +34,9 @@ RULES: tuple[Rule, ...] = (
         "error",
         ("a scalar argument differs", "标量参数不同"),
         (
-            "The call was given another scalar argument (factor, epsilon, axis, flag) on the target side. An "
-            "error where the output differs too, a warning where it does not.",
-            "目标侧调用使用了不同的标量参数（系数、epsilon、轴、开关）。输出也不同时为 error，否则为 warning。",
+            "The call was given another scalar argument (factor, epsilon, axis, flag) on the target side, or one "
+            "that the other side was not given. An error where the output differs too, a warning where it does not.",
+            "目标侧调用使用了不同的标量参数（系数、epsilon、轴、开关），或只有一侧给出该参数。输出也不同时为 error，否则为 warning。",
         ),
         ("any difference; device names are left out", "任何差异；设备名除外"),
         _OWN,
@@ -125,8 +127,9 @@ RULES: tuple[Rule, ...] = (
         ("differs by more than rounding", "差异超过舍入误差"),
         (
             "Relative L2 error above the unit roundoff of the coarser declared dtype, within the error criteria. "
-            "Usual between devices; look here when no error explains a bad result.",
-            "相对 L2 误差大于较低声明精度的单位舍入，但未达 error。不同设备间常见；当没有 error 能解释结果时再看这里。",
+            "Usual between devices; look here when no error explains a bad result. Also tensors with another checksum "
+            "whose statistics agree: rounding, or another order of elements.",
+            "相对 L2 误差大于较低声明精度的单位舍入，但未达 error。不同设备间常见；当没有 error 能解释结果时再看这里。统计量一致而校验和不同的张量也归于此：舍入或元素顺序不同。",
         ),
         ("rel_l2 > unit roundoff (fp32 6.0e-8, fp16 4.9e-4, bf16 3.9e-3)", "rel_l2 > 单位舍入（fp32 6.0e-8，fp16 4.9e-4，bf16 3.9e-3）"),
         _OWN,

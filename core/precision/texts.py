@@ -197,6 +197,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Capture the same steps on GPU or CPU and open the folder that holds both, or give it as second argument.",
         "在 GPU 或 CPU 上采集相同的 step，打开包含两者的目录，或作为第二个参数给出。",
     ),
+    "inherited-behind": (
+        "behind {name}, which is wrong; no producer of this input was captured:",
+        "位于已出错的 {name} 之后；未采集到该输入的产生者：",
+    ),
     "inherited-from": ("inherited from {name}:", "继承自 {name}："),
     "only-target": ("only the target side has it.", "仅目标侧存在。"),
     "only-golden": ("only the golden side has it.", "仅标杆侧存在。"),

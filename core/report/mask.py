@@ -135,7 +135,15 @@ def _problem(problem: Problem, names: _Names) -> Problem:
 
 
 def _figures(figures: Mapping[str, Any], names: _Names) -> dict[str, Any]:
-    return {key: names.hide(value) if isinstance(value, str) else value for key, value in figures.items()}
+    return {key: _value(value, names) for key, value in figures.items()}
+
+
+def _value(value: Any, names: _Names) -> Any:
+    if isinstance(value, str):
+        return names.hide(value)
+    if isinstance(value, (list, tuple)):
+        return [_value(one, names) for one in value]
+    return value
 
 
 def _table(table: Table, names: _Names) -> Table:

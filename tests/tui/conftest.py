@@ -85,7 +85,7 @@ def finding() -> Callable[..., Finding]:
             subject,
             f"{subject} differs",
             "look there",
-            {"cosine": 0.5},
+            figures={"cosine": 0.5},
             location=Location(artifact=artifact, rank=3, line=12 if artifact else None),
         )
 

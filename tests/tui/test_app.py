@@ -700,7 +700,7 @@ async def test_copy_is_the_finding_as_text_and_names_the_route(
 
 
 def test_finding_text_is_safe(finding: Callable[..., Finding]) -> None:
-    assert "\x1b" not in finding_text(finding("a\x1b[2J"))
+    assert "\x1b" not in finding_text(finding("a\x1b[2J"), [("b\x1b[2J", "\x1b]52;c;x\x07")])
 
 
 async def test_edit_opens_the_file_at_the_line(

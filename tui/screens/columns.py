@@ -8,6 +8,7 @@ from typing import Any
 
 from npulse.core.text import Lang
 
+from ..widgets.cells import pad
 from .page import ListPage, PickPage, matching
 from .rows import Row, RowList
 
@@ -24,7 +25,7 @@ class ColumnWords:
         """Heading, then what the column says; the name that a filter takes where that is another one."""
         heading, meaning = self.heading(name, lang), self.meaning(name, lang)
         named = name if heading == name else f"{heading}  ({name})"
-        return f"{named:<{width}}  {meaning}" if meaning else named
+        return f"{pad(named, width)}  {meaning}" if meaning else named
 
 
 _NAME_CELLS = 26
@@ -46,7 +47,8 @@ class ColumnsPage(ListPage):
 
     def _row(self, name: str) -> Row:
         text = self._words.text(name, self.shell.lang, _NAME_CELLS)
-        return Row(f"[{' ' if name in self._hidden else 'x'}] {text}", value=name, detail=text)
+        full = self._words.text(name, self.shell.lang, 0)
+        return Row(f"[{' ' if name in self._hidden else 'x'}] {text}", value=name, detail=full)
 
     def take(self, row: Row) -> None:
         self._hidden ^= {row.value}

@@ -38,7 +38,11 @@ def test_non_finite_comes_before_all_else(golden: np.ndarray) -> None:
     t = golden * 4
     t[3, 5] = np.nan
     have = found(t, golden)
-    assert (have.kind, have.figures["n_nonfinite_target"], have.figures["n_nonfinite_golden"]) == ("non-finite", 1, 0)
+    assert (have.kind, have.figures["n_nonfinite_target"], have.figures["n_nonfinite_golden"]) == (
+        "non-finite",
+        1,
+        0,
+    )
 
 
 def test_rounding_to_the_declared_type(golden: np.ndarray) -> None:
@@ -92,7 +96,12 @@ def test_contiguous_block(golden: np.ndarray) -> None:
     have = found(t, golden)
     assert have.kind == "contiguous block"
     figures = have.figures
-    assert (figures["first"], figures["last"], figures["n_bad_elements"], figures["n_bytes"]) == (1000, 2999, 2000, 8000)
+    assert (figures["first"], figures["last"], figures["n_bad_elements"], figures["n_bytes"]) == (
+        1000,
+        2999,
+        2000,
+        8000,
+    )
 
 
 def test_few_rows_with_noise_elsewhere(golden: np.ndarray) -> None:
@@ -116,7 +125,11 @@ def test_outlier(golden: np.ndarray) -> None:
     t = golden + noise(golden, 1e-4)
     t[5, 6] += 50
     have = found(t, golden)
-    assert (have.kind, have.figures["n_bad_elements"], have.figures["n_elements"]) == ("outlier", 1, golden.size)
+    assert (have.kind, have.figures["n_bad_elements"], have.figures["n_elements"]) == (
+        "outlier",
+        1,
+        golden.size,
+    )
     assert have.figures["max_abs_error_index"] == [5, 6]
 
 

@@ -162,3 +162,16 @@ def test_the_suspect_above_rounding_is_no_row_that_an_origin_explains() -> None:
     assert suspect.figures["n_tensors"] == len(free)
     error = {row["target"]: max(row["rel_l2"] or 0, row["rel_l2_at_least"] or 0) for row in free}
     assert error[suspect.subject] == max(error.values())
+
+
+def test_a_finding_of_one_capture_names_the_dump_file(tmp_path: Path) -> None:
+    import json
+
+    calls = chain()
+    calls[3][2][0][0, 0] = float("nan")
+    dump = write_capture(tmp_path / "one", calls[:4])
+    first = report_of([tmp_path], ASK).report.findings[0]
+    assert (first.rule, first.subject) == ("precision.non-finite", ORIGIN)
+    assert first.location.artifact == "one/step0/rank0/dump.json"
+    text = dump.read_bytes()[first.location.byte :]
+    assert json.loads(text.split(b":", 1)[0]) == ORIGIN, "the byte is that of the entry"

@@ -34,7 +34,7 @@ def report() -> Report:
         f"{NAME}.output.0 differs (cosine 0.95) from {ODD} in {PATH}/step0/x.npy. Source: {LINE}",
         "see falcon.json",
         LINE,
-        {"cosine": 0.95, "producer": NAME, "dtype_target": "torch.float16"},
+        {"cosine": 0.95, "producer": NAME, "callers": [ODD, NAME], "dtype_target": "torch.float16"},
         (Related("inherited", ODD), Related("ok", API)),
         Location("nested/npu/step0/rank3/dump.json", 3, 0, 7, None, 5),
     )

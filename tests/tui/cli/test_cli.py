@@ -540,7 +540,7 @@ def test_masked(bad_run: Path, capsys: Capture) -> None:
     for format_name in ("text", "md", "csv", "json", "jsonl"):
         assert call("precision", bad_run, "--tables", "--mask", "--format", format_name) == 1
         text = capsys.readouterr().out
-        words = [*bad_run.parts[1:], "lm_head", "RMSNorm", "mlp"]
+        words = [*bad_run.parts[1:-1], "lm_head", "RMSNorm", "mlp"]
         assert [word for word in words if word in text] == []
         assert "cosine" in text and "forward.0" in text
 
@@ -579,7 +579,7 @@ def test_options_may_stand_before_the_command(bad_run: Path, capsys: Capture) ->
 
 def test_what_could_not_be_compared_is_not_called_clean(good_run: Path, capsys: Capture) -> None:
     for dump in good_run.rglob("dump.json"):
-        dump.write_bytes(b'{"task": "tensor", "data": 7}')
+        dump.write_bytes(dump.read_bytes()[:200])
     for tensor in good_run.rglob("*.npy"):
         tensor.unlink()
     assert call(good_run) == 4

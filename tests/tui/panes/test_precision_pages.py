@@ -214,6 +214,24 @@ async def test_module_tree_leads_to_the_row(
         assert pane.subject() == ORIGIN
 
 
+async def test_a_page_whose_work_fails_says_why_and_closes(
+    open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from npulse.core.precision import layers
+
+    def break_down(*_: Any) -> Any:
+        raise RecursionError("too deep a tree")
+
+    monkeypatch.setattr(layers, "module_tree", break_down)
+    app = open_app(write_pair(tmp_path / "run"))
+    async with app.run_test(size=WIDE) as pilot:
+        pane = await compared(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: notices(app))
+        assert "too deep a tree" in notices(app)[-1]
+        assert isinstance(app.screen, MainPage) and app.focused is pane.table
+
+
 async def test_module_tree_beats_a_filter(
     open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path
 ) -> None:

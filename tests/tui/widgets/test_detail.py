@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
