@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from .figures import number
 from .findings import Finding, Report
 from .table import Table
 from .text import Lang
@@ -111,14 +112,12 @@ def rows_named(table: Table, column: str, names: Collection[str]) -> npt.NDArray
     return rows
 
 
-def rounded(value: Any) -> str:
-    """A figure of a finding as short text: four significant digits, counts in full."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-
-
 def first_figures(figures: Mapping[str, Any], n_most: int = 8) -> list[tuple[str, str]]:
     """The first figures of a finding, rounded; lists and mappings are left out."""
     plain = [(name, value) for name, value in figures.items() if isinstance(value, str | int | float)]
-    return [(name, rounded(value)) for name, value in plain[:n_most]]
+    return [(name, shown_figure(value)) for name, value in plain[:n_most]]
+
+
+def shown_figure(value: Any) -> str:
+    """A figure rounded for people; words, lists and yes or no as they are."""
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -24,6 +24,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ),
     ("core.formats",),
     ("core.run",),
+    ("core.calls",),
     ("core.precision", "core.overflow", "core.memory", "core.performance", "core.device"),
     ("core.checkup", "core.capture", "core.watch", "core.report"),
     ("core.areas",),

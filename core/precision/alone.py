@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.calls.apis import COMMUNICATION, UNINITIALISED
+from npulse.core.calls.rank import hierarchy_of, read_rank
 from npulse.core.errors import InputError
 from npulse.core.findings import Finding, Location, Problem, Report, verdict_from
 from npulse.core.formats.json_window import shown_path
-from npulse.core.formats.msprobe.construct import ancestors, read_construct
+from npulse.core.formats.msprobe.construct import ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
     INPUT,
@@ -27,8 +29,6 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang, say
 
-from .apis import COMMUNICATION, UNINITIALISED
-from .compare import read_rank
 from .texts import TEXTS
 
 Bools = npt.NDArray[np.bool_]
@@ -65,7 +65,8 @@ def check_alone(
             continue
         problems += dump.problems
         n_calls += len(dump.calls.names)
-        bad, mask_like = _anomalies(dump, _construct(dump, artifact, root, problems))
+        construct = hierarchy_of(dump, root, problems, partial(shown_path, root=root))
+        bad, mask_like = _anomalies(dump, construct)
         n_masks += len(mask_like)
         found.append((artifact, dump, bad))
     if first is not None and not found:
@@ -95,19 +96,6 @@ def check_alone(
         told=(say(TEXTS, "told-alone", lang, calls=n_calls, origins=n_origins),),
         problems=tuple(problems),
     )
-
-
-def _construct(dump: Dump, artifact: Artifact, root: Path, problems: list[Problem]) -> Construct | None:
-    path = dump.path.parent / "construct.json"
-    if not os.path.lexists(path):
-        return None
-    try:
-        construct = read_construct(path, root=root)
-    except InputError as error:
-        problems.append(Problem.from_error(error, f"{artifact.relative}/construct.json"))
-        return None
-    problems += construct.problems
-    return construct
 
 
 def _without_carriers(found: Sequence[_Checked]) -> list[_Checked]:

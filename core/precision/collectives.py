@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from npulse.core.calls.apis import COMMUNICATION
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
 
-from .apis import COMMUNICATION
 from .roles import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
 from .verdict import ERROR
 

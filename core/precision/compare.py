@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -12,14 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from npulse.core.cache import Cache
+from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.formats.json_window import shown_path
-from npulse.core.formats.msprobe.construct import read_construct
-from npulse.core.formats.msprobe.dump import read_dump
-from npulse.core.formats.msprobe.orphans import entries_from_files
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
-from npulse.core.formats.msprobe.stacks import read_stacks
 from npulse.core.formats.tensors import Dtype
 from npulse.core.progress import (
     IsCancelled,
@@ -238,63 +233,15 @@ def _load(
     return rows, tensors, construct, problems
 
 
-def read_rank(path: Path, root: Path, progress: ProgressCallback, is_cancelled: IsCancelled) -> Dump:
-    """The dump of a rank-step; from the names of its tensor files where the index is lost. InputError."""
-    if os.path.isdir(path):
-        return entries_from_files(path, root=root, is_cancelled=is_cancelled)
-    has_files = os.path.isdir(path.parent / "dump_tensor_data")
-    dump: Dump | None = None
-    found: tuple[Problem, ...]
-    try:
-        dump = read_dump(path, root=root, progress=progress, is_cancelled=is_cancelled)
-    except InputError as error:
-        if not has_files:
-            raise
-        found = (Problem.from_error(error, shown_path(path, root)),)
-    else:
-        if dump.calls.names or dump.header.task not in ("tensor", "") or not has_files:
-            return dump
-        found = dump.problems
-    rebuilt = entries_from_files(path.parent, root=root, known=dump, is_cancelled=is_cancelled)
-    return replace(rebuilt, path=path, problems=(*found, *rebuilt.problems))
-
-
 def _hierarchy(rows: Rows, pair: CapturePair, problems: list[Problem]) -> Construct | None:
     """The target's hierarchy, and what the golden one says of calls that the target does not have."""
-    construct = _construct(rows.target, pair.target_root, pair, problems)
+    construct = hierarchy_of(rows.target, pair.target_root, problems, pair.relative)
     if not (rows.pairing.target_call < 0).any():
         return construct
-    other = _construct(rows.golden, pair.golden_root, pair, problems)
+    other = hierarchy_of(rows.golden, pair.golden_root, problems, pair.relative)
     if construct is None or other is None:
         return construct or other
     return replace(construct, parents={**other.parents, **construct.parents})
-
-
-def _construct(dump: Dump, root: Path, pair: CapturePair, problems: list[Problem]) -> Construct | None:
-    path = dump.path.parent / "construct.json"
-    if not os.path.lexists(path):
-        return None
-    try:
-        construct = read_construct(path, root=root)
-    except InputError as error:  # the comparison goes on without the hierarchy
-        problems.append(Problem.from_error(error, pair.relative(path)))
-        return None
-    problems += construct.problems
-    return construct
-
-
-def _stacks(dump: Dump, pair: CapturePair, problems: list[Problem]) -> Stacks | None:
-    """Call stacks, read only where an origin wants its source line (the file can be as large as the dump)."""
-    path = dump.path.parent / "stack.json"
-    if not os.path.lexists(path):
-        return None
-    try:
-        stacks = read_stacks(path, root=pair.target_root)
-    except InputError as error:
-        problems.append(Problem.from_error(error, pair.relative(path)))
-        return None
-    problems += stacks.problems
-    return stacks
 
 
 def _tensor_bytes(tensors: TensorRows) -> float:
@@ -407,7 +354,7 @@ def _judge(
             RankComparison(target.rank, target.step, rows.target, rows.golden, rows, roles, construct)
         )
     told = tuple(
-        replace(rank, stacks=_stacks(rank.target, pair, problems)) if rank.roles.origins else rank
+        replace(rank, stacks=stacks_of(rank.target, pair.target_root, problems, pair.relative)) if rank.roles.origins else rank
         for rank in carry_through_collectives(ranks, walks)
     )
     return Comparison(pair, told, settings.criteria, tuple(problems), stage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -241,11 +242,21 @@ def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
         if call >= 0:
             related.append(Related("suspect", rows.pairing.name(rank.target, rank.golden, call)))
     behind = np.flatnonzero(rank.roles.call == INHERITED)
-    for call in behind[behind > origin.call][:3].tolist():
+    made_wrong = (c for c in behind[behind > origin.call].tolist() if _began_at(rank, c) == origin.call)
+    for call in islice(made_wrong, 3):
         name = rows.pairing.name(rank.target, rank.golden, call)
         if all(r.subject != name for r in related):
             related.append(Related("inherited", name))
     return tuple(related)
+
+
+def _began_at(rank: RankComparison, call: int) -> int:
+    """The call at the end of the chain of explanations of an inherited call."""
+    seen: set[int] = set()
+    while call in rank.roles.explained_by and call not in seen:
+        seen.add(call)
+        call = rank.roles.explained_by[call]
+    return call
 
 
 def steepest_growth(rank: RankComparison, until: int) -> int:

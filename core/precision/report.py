@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from npulse.core.calls.apis import HARMLESS
 from npulse.core.findings import Finding, Related, Report, Verdict, merged, verdict_from
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT
 from npulse.core.text import Lang, say
 
-from .apis import HARMLESS
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.calls.apis import COMMUNICATION, WEIGHT_KEYWORDS, WEIGHT_POSITIONS
 from npulse.core.findings import Role
 from npulse.core.formats.msprobe.records import (
     DEBUG,
@@ -25,7 +26,6 @@ from npulse.core.formats.msprobe.records import (
     Construct,
 )
 
-from .apis import COMMUNICATION, WEIGHT_KEYWORDS, WEIGHT_POSITIONS
 from .links import Links
 from .rows import BY_VALUE, Rows
 from .spread import Spread

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from npulse.core.calls.apis import OVERWRITERS, PARTIAL_WRITERS, UNINITIALISED
 from npulse.core.formats.msprobe.records import OUTPUT, CallName
 
-from .apis import OVERWRITERS, PARTIAL_WRITERS, UNINITIALISED
 from .rows import Rows
 from .upstream import Upstream
 from .verdict import PASS, REASON, UNKNOWN

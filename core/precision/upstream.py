@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.calls.apis import HARMLESS
+from npulse.core.calls.content import inverse
 from npulse.core.formats.msprobe.construct import MAX_MODULE_DEPTH, ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, CallName, Construct, Dump
 
-from .apis import HARMLESS
-from .links import Links, inverse
+from .links import Links
 from .rows import Rows
 
 ModuleKey = tuple[str, str, int] | str

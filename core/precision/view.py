@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from npulse.core.figures import number
 from npulse.core.findings import Finding, Report
 from npulse.core.table import Table
 from npulse.core.text import Lang, say
-from npulse.core.views import Detail, Strip, rows_named
+from npulse.core.views import Detail, Strip, rows_named, shown_figure
 
 from .compare import Comparison, RankComparison
 from .detail import detail, has_elements, where_lines
@@ -174,7 +173,7 @@ def main_figures(finding: Finding) -> list[tuple[str, str]]:
     """At most eight figures of a finding of this area, the telling ones first, rounded."""
     figures = finding.figures
     names = [name for name in _MAIN if figures.get(name) is not None]
-    return [(name, _short(figures[name])) for name in names[:_N_MAIN]]
+    return [(name, shown_figure(figures[name])) for name in names[:_N_MAIN]]
 
 
 def what_failed(finding: Finding, lang: Lang) -> str:
@@ -188,15 +187,15 @@ def what_failed(finding: Finding, lang: Lang) -> str:
         return f"{say(TEXTS, 'reason-shape', lang)}: {sides}"
     if reason == "not-equal" and "n_different" in figures:
         n, of = figures["n_different"], figures.get("n_elements", "?")
-        return say(TEXTS, "failed-integers", lang, n=_short(n), of=_short(of))
+        return say(TEXTS, "failed-integers", lang, n=shown_figure(n), of=shown_figure(of))
     ratio, size = figures.get("norm_ratio"), figures.get("group_size")
     if isinstance(ratio, float) and size and abs(ratio / size - 1) <= 0.01:
         return say(TEXTS, "failed-group", lang, n=size)
     if figures.get("pattern") == "constant factor" and "factor" in figures:
-        return say(TEXTS, "failed-factor", lang, factor=_short(figures["factor"]))
+        return say(TEXTS, "failed-factor", lang, factor=shown_figure(figures["factor"]))
     name = _FAILED_BY.get(reason)
     if name in figures:
-        return f"{say(TEXTS, 'label-' + str(name), lang)} {_short(figures[str(name)])}"
+        return f"{say(TEXTS, 'label-' + str(name), lang)} {shown_figure(figures[str(name)])}"
     key = f"reason-{reason}"
     return say(TEXTS, key, lang) if key in TEXTS else reason
 
@@ -207,7 +206,3 @@ _FAILED_BY = {
     "above-rounding": "rel_l2",
     "statistics-bound": "rel_l2_at_least",
 }
-
-
-def _short(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

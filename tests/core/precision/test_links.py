@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.calls.content import content_of, producers
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.precision.compare import Settings, compare_captures
-from npulse.core.precision.links import content_of, producers
 from npulse.core.run.sides import pair_of
 
 from . import faulty_net as fn

@@ -86,7 +86,7 @@ async def test_nan_is_seen_in_the_row_and_in_the_first_lines(
     async with app.run_test(size=(100, 24)) as pilot:
         pane = await compared(pilot)
         lines = screen_text(app).split("\n")
-        assert "NaN/Inf at other positions  step 1" in lines[3] and "cosine 1" not in lines[3]
+        assert "step 1  NaN/Inf at other positions" in lines[3] and "cosine 1" not in lines[3]
         (cursor,) = [line for line in lines if line.startswith("▶")]
         assert "NaN" in cursor.split() and "1.000000" not in cursor
         assert pane.row is not None and pane.shown is not None

@@ -58,7 +58,7 @@ def _first_finding(view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, widt
     finding = view.report.findings[0]
     word = finding.role if finding.role == "origin" else finding.severity
     name = short_name(finding.subject) if finding.role == "origin" else finding.subject
-    said = safe_text(what_failed(finding, lang) or finding.message) + _place(finding, view)
+    said = _place(finding, view) + safe_text(what_failed(finding, lang) or finding.message)
     start = f"{glyphs.severity(word)} {tr('precision.' + word)}: "
     room = max(_LEAST_NAME, width - cell_len(start) - cell_len(said) - 2)
     return f"{start}{cut_middle(safe_text(name), room, glyphs)}  {said}"
@@ -69,7 +69,7 @@ def _place(finding: Finding, view: PrecisionView) -> str:
     text = ""
     for name, value in (("rank", finding.location.rank), ("step", finding.location.step)):
         if value is not None and len({getattr(rank, name) for rank in view.comparison.ranks}) > 1:
-            text += f"  {name} {value}"
+            text += f"{name} {value}  "
     return text
 
 

@@ -1,0 +1,83 @@
+"""Which earlier output a tensor input is: found inside one dump by equal content.
+
+Content is the checksum where one was recorded, else the four statistics, with the element count (a
+reshape keeps it). What says too little (constants, integers without Mean and Norm) links to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, Dump
+from npulse.core.formats.tensors import dtype_of
+
+
+def producers(dump: Dump, content: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """For every leaf row: the row of the latest earlier output with the same content, -1 where none is found.
+
+    Only tensor inputs, keyword inputs and outputs have producers. Cost: O(leaves log leaves).
+    """
+    leaves = dump.leaves
+    result = np.full(len(leaves.side), -1, np.int64)
+    latest: dict[int, int] = {}
+    # outputs of a call become visible behind its leaves: an in-place result must not feed itself
+    pending: list[tuple[int, int]] = []
+    current = -1
+    interesting = np.flatnonzero((content >= 0) & np.isin(leaves.side, (INPUT, KWARGS, OUTPUT)))
+    calls, sides = leaves.call[interesting].tolist(), leaves.side[interesting].tolist()
+    for row, call, side, key in zip(
+        interesting.tolist(), calls, sides, content[interesting].tolist(), strict=True
+    ):
+        if call != current:
+            latest.update(pending)
+            pending.clear()
+            current = call
+        result[row] = latest.get(key, -1)
+        if side == OUTPUT:
+            pending.append((key, row))
+    return result
+
+
+def content_of(dump: Dump) -> npt.NDArray[np.int64]:
+    """A code per leaf row, equal for equal content; -1 where the record cannot identify a tensor."""
+    leaves = dump.leaves
+    codes = np.full(len(leaves.side), -1, np.int64)
+    if not len(codes):
+        return codes
+    numel = np.array([*(int(np.prod(s, dtype=np.int64)) for s in leaves.shapes), -1], np.int64)[leaves.shape]
+    high, low = leaves.statistics[:, 0] + 0.0, leaves.statistics[:, 1] + 0.0
+    extremes = leaves.present & 3 == 3
+    tensors = (leaves.kind == TENSOR) & ~(extremes & (high == low))  # zeros are zeros wherever they come from
+    summed = tensors & (leaves.checksum >= 0)
+    # 32 bits of checksum collide in a large dump; with the extremes they do not
+    codes[summed] = _coded([leaves.checksum[summed], numel[summed], high[summed], low[summed]])
+    floating = np.array(
+        [*((d := dtype_of(n)) is not None and d.kind == "float" for n in leaves.dtypes), False]
+    )
+    full = leaves.present == 0b1111
+    # two statistics identify a float only where they are no round numbers, as the 0 and 1 of a softmax are
+    telling = floating[leaves.dtype] & extremes & ((high != np.rint(high)) | (low != np.rint(low)))
+    usable = tensors & ~summed & (full | telling) & np.isfinite(high) & np.isfinite(low)
+    codes[usable] = _coded([*(leaves.statistics[usable] + 0.0).T, numel[usable]]) + len(codes)
+    return codes
+
+
+def _coded(columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    """The same number for equal rows; absent statistics equal each other."""
+    # Norm of half types may be Infinity on a healthy tensor; as content that is as good as a number
+    key = np.ascontiguousarray(np.nan_to_num(np.stack(columns, axis=1).astype(np.float64), nan=0.5))
+    if not len(key):
+        return np.zeros(0, np.int64)
+    rows = key.view(np.dtype((np.void, key.dtype.itemsize * key.shape[1]))).reshape(-1)
+    return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def inverse(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """inverse[places[i]] = i, -1 elsewhere."""
+    result = np.full(n, -1, np.int64)
+    used = places >= 0
+    result[places[used]] = np.flatnonzero(used)
+    return result
