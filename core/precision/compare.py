@@ -354,7 +354,9 @@ def _judge(
             RankComparison(target.rank, target.step, rows.target, rows.golden, rows, roles, construct)
         )
     told = tuple(
-        replace(rank, stacks=stacks_of(rank.target, pair.target_root, problems, pair.relative)) if rank.roles.origins else rank
+        replace(rank, stacks=stacks_of(rank.target, pair.target_root, problems, pair.relative))
+        if rank.roles.origins
+        else rank
         for rank in carry_through_collectives(ranks, walks)
     )
     return Comparison(pair, told, settings.criteria, tuple(problems), stage)

@@ -35,9 +35,7 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
     if origin.cause in LEAF_CAUSES:
         leaf = rows.target_row(origin.row)
         subject = (
-            rank.target.leaf_name(leaf)
-            if leaf >= 0
-            else rank.golden.leaf_name(rows.golden_row(origin.row))
+            rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rows.golden_row(origin.row))
         )
     return Finding(
         area="precision",
@@ -426,7 +424,9 @@ def stack_lines(rank: RankComparison, row: int) -> list[str]:
     if rank.stacks is None:
         path = rank.target.path.parent / "stack.json"
         if os.path.lexists(path):
-            frames = read_stacks(path, root=path.parent).frames(rank.rows.pairing.name(rank.target, rank.golden, call))
+            frames = read_stacks(path, root=path.parent).frames(
+                rank.rows.pairing.name(rank.target, rank.golden, call)
+            )
     mine = user_frame(frames)
     return [
         f"{'* ' if frame is mine else '  '}{frame.file}:{frame.line} in {frame.function}  {frame.source}"

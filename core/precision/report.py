@@ -95,7 +95,10 @@ def end_result(comparison: Comparison) -> dict[str, object]:
     for rank in sorted(comparison.ranks, key=lambda r: (-(r.step or 0), r.rank or 0)):
         row = _last_output(rank)
         if row >= 0:
-            found: dict[str, object] = {**basis, "last_output": rank.target.leaf_name(rank.rows.target_row(row))}
+            found: dict[str, object] = {
+                **basis,
+                "last_output": rank.target.leaf_name(rank.rows.target_row(row)),
+            }
             for name in ("cosine", "rel_l2", "norm_ratio"):
                 value = rank.rows.figure(name, row)
                 if value is not None:

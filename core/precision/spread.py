@@ -1,9 +1,9 @@
 """Could an input be a part of what is already wrong? By the range of values, where no producer is known.
 
-Where all APIs that compute are captured, what is left out (views, slices, transposes, casts) only picks and
-copies values. An input of a forward whose values reach beyond all that came out wrong before it was therefore
-not made of it: it has a beginning of its own. A capture of selected calls shows nothing of the kind; that most
-inputs have a known producer is taken as the sign of a full one.
+Where all APIs that compute are captured, what is left out (views, slices, transposes, casts) only picks
+and copies values. An input of a forward whose values reach beyond all that came out wrong before it was
+therefore not made of it: it has a beginning of its own. A capture of selected calls shows nothing of the
+kind; that most inputs have a known producer is taken as the sign of a full one.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _read_header(source: Source) -> tuple[str, int]:
 
 @lru_cache(maxsize=1024)
 def _describe(header: str) -> tuple[Dtype | None, int, bool, Shape]:
-    """Format and size of the elements, order and shape. A dump of thousands of arrays has a few dozen headers.
+    """Format and size of the elements, order and shape. Thousands of arrays share few headers.
 
     Nothing but the three known keys may stand in the dictionary.
     """
