@@ -12,13 +12,15 @@ import numpy as np
 
 from npulse.core.figures import number
 from npulse.core.findings import Figures, Finding, Location, Related
+from npulse.core.formats.msprobe.construct import ancestors
+from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import KWARGS, OUTPUT, Dump
 from npulse.core.formats.msprobe.stacks import read_stacks, user_frame
 from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .patterns import Pattern
-from .roles import INHERITED, ROLES, Origin
+from .roles import INHERITED, ROLES, UNMATCHED, Origin
 from .rows import BASES, BY_TENSOR, FIGURES
 from .texts import TEXTS
 from .verdict import ERROR, PASS, REASON, REASONS, WARNING
@@ -104,6 +106,9 @@ def describe_row(rank: RankComparison, row: int, lang: Lang) -> str:
         parts.append(say(TEXTS, f"reason-{reason}", lang))
     if reason == "shape":
         parts.append(_shapes(rank, row))
+    if reason == "nonfinite":  # the figures of what is left finite would only hide it
+        parts += _non_finite_counts(rank, row)
+        return f" ({', '.join(parts)})"
     labels = {"cosine": "cosine", "norm_ratio": "norm ratio", "rel_l2": "rel.L2", "max_abs_error": "maxabs"}
     for name, label in labels.items():
         value = rows.figure(name, row)
@@ -113,6 +118,20 @@ def describe_row(rank: RankComparison, row: int, lang: Lang) -> str:
     if least is not None and least > 0:
         parts.append(f"rel.L2 >= {number(least)}")
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def _non_finite_counts(rank: RankComparison, row: int) -> list[str]:
+    """'NaN 3/0, Inf 0/1 (target/golden)' from the elements; from Max and Min where only they are known."""
+    counts = [
+        f"{word} {rank.rows.figure(f'{key}_target', row)}/{rank.rows.figure(f'{key}_golden', row)}"
+        for word, key in (("NaN", "nan"), ("Inf", "inf"))
+        if rank.rows.figure(f"{key}_target", row) or rank.rows.figure(f"{key}_golden", row)
+    ]
+    if counts:
+        return [f"{', '.join(counts)} target/golden"]
+    target = rank.target.leaf(rank.rows.target_row(row))
+    golden = rank.golden.leaf(rank.rows.golden_row(row))
+    return [f"Max {target.max}/{golden.max}, Min {target.min}/{golden.min} target/golden"]
 
 
 def describe_pattern(rank: RankComparison, row: int, lang: Lang) -> str:
@@ -239,6 +258,7 @@ def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
         call = steepest_growth(rank, origin.call)
         if call >= 0:
             related.append(Related("suspect", rows.pairing.name(rank.target, rank.golden, call)))
+    related += [Related("unmatched", name) for name in _alone_inside(rank, origin.call)[:3]]
     behind = np.flatnonzero(rank.roles.call == INHERITED)
     made_wrong = (c for c in behind[behind > origin.call].tolist() if _began_at(rank, c) == origin.call)
     for call in islice(made_wrong, 3):
@@ -246,6 +266,19 @@ def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
         if all(r.subject != name for r in related):
             related.append(Related("inherited", name))
     return tuple(related)
+
+
+def _alone_inside(rank: RankComparison, call: int) -> list[str]:
+    """Calls of one side alone inside this module: what it does that the other side's does not."""
+    pairing = rank.rows.pairing
+    module = pairing.name(rank.target, rank.golden, call)
+    if rank.construct is None or parse_name(module).kind != "module":
+        return []
+    names = (
+        pairing.name(rank.target, rank.golden, other)
+        for other in np.flatnonzero(rank.roles.call == UNMATCHED).tolist()
+    )
+    return [name for name in names if module in ancestors(rank.construct, name)]
 
 
 def _began_at(rank: RankComparison, call: int) -> int:

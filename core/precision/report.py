@@ -20,7 +20,7 @@ from .rows import BASES
 from .table import precision_table
 from .texts import TEXTS
 from .told import told
-from .verdict import ERROR, REASON, REASONS, UNKNOWN, VERDICTS, WARNING
+from .verdict import ERROR, PASS, REASON, REASONS, UNKNOWN, VERDICTS, WARNING
 
 AREA = "precision"
 
@@ -92,29 +92,41 @@ def end_result(comparison: Comparison) -> dict[str, object]:
         BASES[code] for rank in comparison.ranks for code in rank.rows.basis[rank.rows.basis > 0].tolist()
     )
     basis = {"compared_by": ", ".join(f"{name} {n}" for name, n in compared_by.most_common())}
-    for rank in sorted(comparison.ranks, key=lambda r: (-(r.step or 0), r.rank or 0)):
-        row = _last_output(rank)
-        if row >= 0:
-            found: dict[str, object] = {
-                **basis,
-                "last_output": rank.target.leaf_name(rank.rows.target_row(row)),
-            }
-            for name in ("cosine", "rel_l2", "norm_ratio"):
-                value = rank.rows.figure(name, row)
-                if value is not None:
-                    found[f"last_output_{name}"] = value
-            return found
-    return {**basis}
+    last_step = max((rank.step or 0 for rank in comparison.ranks), default=0)
+    ends = [(rank, _last_output(rank)) for rank in comparison.ranks if (rank.step or 0) == last_step]
+    ends = [(rank, row) for rank, row in ends if row >= 0]
+    if not ends:
+        return {**basis}
+    # of several ranks the one whose end is worst; the first of equals
+    rank, row = min(ends, key=lambda end: _ORDER_OF_ENDS[int(end[0].rows.verdict[end[1]])])
+    found: dict[str, object] = {
+        **basis,
+        "last_output": rank.target.leaf_name(rank.rows.target_row(row)),
+        "last_output_verdict": VERDICTS[int(rank.rows.verdict[row])],
+        "last_output_reason": REASONS[int(rank.rows.reason[row])],
+    }
+    if rank.rank is not None and len(ends) > 1:
+        found["last_output_rank"] = rank.rank
+    if rank.rows.reason[row] != REASON["nonfinite"]:
+        for name in ("cosine", "rel_l2", "norm_ratio"):
+            value = rank.rows.figure(name, row)
+            if value is not None:
+                found[f"last_output_{name}"] = value
+    return found
+
+
+_ORDER_OF_ENDS = {ERROR: 0, UNKNOWN: 1, WARNING: 2, PASS: 3}
 
 
 def _last_output(rank: RankComparison) -> int:
     """The last compared floating output of a forward that has one to speak of: the container modules that
     close behind it (the model as a whole) repeat it, so the last with the most exact basis is taken."""
     rows = rank.rows
-    known = rows.computed["norm_ratio"] & (rows.pairing.target_leaf >= 0)
+    known = (rows.computed["norm_ratio"] | (rows.verdict == ERROR)) & (rows.pairing.target_leaf >= 0)
     is_output = known & (rows.target_sides() == OUTPUT)
     candidates = np.flatnonzero(is_output)
-    for picked in (candidates[rows.computed["cosine"][candidates]], candidates):
+    exact = rows.computed["cosine"][candidates]
+    for picked in (candidates[exact], candidates):
         for row in reversed(picked.tolist()):
             name = rows.pairing.name(rank.target, rank.golden, int(rows.pairing.row_call[row]))
             parsed = parse_name(name)

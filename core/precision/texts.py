@@ -121,8 +121,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "参数 {argument}：目标侧为 {target}，标杆侧为 {golden}；输出仍一致。",
     ),
     "unmatched-note": (
-        "{target} calls exist on the target side only and {golden} on the golden side only; no difference begins at them.",
-        "仅目标侧存在的调用 {target} 个，仅标杆侧 {golden} 个；差异并非由此开始。",
+        "{target} calls exist on the target side only and {golden} on the golden side only; none of them is named as the origin.",
+        "仅目标侧存在的调用 {target} 个，仅标杆侧 {golden} 个；均未被认定为源头。",
     ),
     "unknown-note": (
         "{n} rows could not be compared: {reasons}.",

@@ -35,7 +35,12 @@ def told(
             )
             if name in summary
         ]
-        lines.append(say(TEXTS, "told-end", lang, name=summary["last_output"], figures=", ".join(figures)))
+        if not figures:
+            figures = [say(TEXTS, f"reason-{summary['last_output_reason']}", lang)]
+        name = str(summary["last_output"])
+        if "last_output_rank" in summary:
+            name += f" (rank {summary['last_output_rank']})"
+        lines.append(say(TEXTS, "told-end", lang, name=name, figures=", ".join(figures)))
     return tuple(line for line in lines if line)
 
 

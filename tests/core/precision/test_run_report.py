@@ -143,7 +143,7 @@ def test_what_people_read_counts_what_the_report_counts(tmp_path: Path, lang: st
     if lang == "en":
         assert compared == f"{n_tensors} tensors compared (by all elements)"
         assert outcome.startswith(f"1 origin (on 4 ranks), {4 * n_after} calls inherited, ")
-        assert end.startswith(f"last output {NAMES[-1]}.output.0: cosine 0.")
+        assert end.startswith(f"last output {NAMES[-1]}.output.0 (rank 0): cosine 0.")
     else:
         assert compared == f"已比较 {n_tensors} 个张量 (逐元素)"
         assert outcome.startswith(f"源头 1 个（4 个 rank），继承 {4 * n_after} 次调用，")
