@@ -23,7 +23,7 @@ from .patterns import Pattern
 from .roles import INHERITED, ROLES, UNMATCHED, Origin
 from .rows import BASES, BY_TENSOR, FIGURES
 from .texts import TEXTS
-from .verdict import ERROR, PASS, REASON, REASONS, WARNING
+from .verdict import ERROR, PASS, REASON, REASONS, UNKNOWN, WARNING
 
 LEAF_CAUSES = frozenset(("input-data", "parameter", "scalar"))
 """Causes whose subject is one leaf, not the call."""
@@ -438,16 +438,24 @@ def row_finding(comparison: Comparison, rank: RankComparison, row: int, lang: La
     leaf = rows.target_row(row)
     name = rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rows.golden_row(row))
     reason = say(TEXTS, "reason-" + REASONS[int(rows.reason[row])], lang)
+    role = ROLES[int(rank.roles.row[row])]
     return Finding(
         area="precision",
         severity="error" if verdict == ERROR else "warning" if verdict == WARNING else "note",
-        rule="precision.first-difference" if verdict == ERROR else "precision.above-rounding",
-        role=ROLES[int(rank.roles.row[row])],
+        rule=_rule_of_row(verdict, role),
+        role=role,
         subject=name,
         message=reason + describe_row(rank, row, lang) + describe_pattern(rank, row, lang),
         figures=row_figures(rank, row),
         location=location(comparison, rank, call, row),
     )
+
+
+def _rule_of_row(verdict: int, role: str) -> str:
+    """The rule that a row by itself breaks; "" for one that agrees or only inherits."""
+    if verdict == UNKNOWN:
+        return "precision.unmatched" if role == "unmatched" else "precision.unknown"
+    return "precision.above-rounding" if verdict == WARNING and role == "ok" else ""
 
 
 def stack_lines(rank: RankComparison, row: int) -> list[str]:
@@ -468,11 +476,18 @@ def stack_lines(rank: RankComparison, row: int) -> list[str]:
 
 
 def source_place(rank: RankComparison, row: int, run: Path) -> tuple[Path, int | None] | None:
-    """The user's source line of a row where the file is at hand (inside the run, or at its own path)."""
+    """The user's source line of a row where the file is at hand.
+
+    The name comes out of a file that nobody vouches for: it counts inside the run, and as the absolute path
+    of a Python file on this machine, nowhere else.
+    """
     frame = user_frame(rank.frames_of(int(rank.rows.pairing.row_call[row])))
     if frame is None:
         return None
-    for path in (run / frame.file, Path(frame.file)):
-        if os.path.isfile(path):
-            return path.resolve(), frame.line
-    return None
+    path = Path(frame.file)
+    if path.is_absolute():
+        return (path, frame.line) if path.suffix == ".py" and os.path.isfile(path) else None
+    inside = (run / path).resolve()
+    if not inside.is_relative_to(run.resolve()) or not inside.is_file():
+        return None
+    return inside, frame.line

@@ -356,7 +356,7 @@ def location_lines(finding: Finding) -> list[str]:
 def finding_text(finding: Finding, figures: Sequence[tuple[str, str]]) -> str:
     """A finding as plain text for a chat or an issue, with the figures that speak for it."""
     lines = [
-        f"{finding.severity} {finding.rule} ({finding.role}): {finding.subject}",
+        f"{' '.join(filter(None, (finding.severity, finding.rule)))} ({finding.role}): {finding.subject}",
         finding.message,
         *(f"{name}: {value}" for name, value in figures),
         *(f"{related.role}: {related.subject}" for related in finding.related),
