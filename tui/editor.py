@@ -6,12 +6,16 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from textual.app import App
+
+MAX_COPY_BYTES = 256 << 20
 
 _PLUS_LINE = frozenset(
     ("vi", "vim", "nvim", "view", "gvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "mg", "joe",
@@ -33,18 +37,38 @@ def editor_command(environ: Mapping[str, str], path: Path, line: int | None) -> 
     return None
 
 
-def open_editor(app: App[Any], path: Path, line: int | None) -> bool:
-    """Whether the editor ran; the app is suspended meanwhile. False where there is no editor or it failed."""
-    command = editor_command(os.environ, path, line)
-    if command is None:
-        return False
+def open_editor(app: App[Any], path: Path, line: int | None, *, as_copy: bool = False) -> bool:
+    """Whether the editor ran; the app is suspended meanwhile. False where there is no editor or it failed.
+
+    as_copy: open a copy in a folder of its own, which goes with the editor: editors leave swap, lock and
+    backup files beside what they open, and beside a file of a run nothing may be left.
+    """
     from textual.app import SuspendNotSupported
 
+    first = editor_command(os.environ, path, line)
+    if first is None:
+        return False
+    # an editor with windows returns at once, before it has read the file, and leaves nothing beside it
+    is_copied = as_copy and Path(first[0]).name not in _GOTO
     try:
-        with app.suspend():
-            return subprocess.run(command, check=False).returncode == 0
+        with _copied(path) if is_copied else nullcontext(path) as opened:
+            command = editor_command(os.environ, opened, line) or first
+            with app.suspend():
+                return subprocess.run(command, check=False).returncode == 0
     except (OSError, SuspendNotSupported):
         return False
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    """A read-only copy in a temporary folder. OSError where it is too large to copy for a look."""
+    if path.stat().st_size > MAX_COPY_BYTES:
+        raise OSError(f"larger than {MAX_COPY_BYTES} bytes")
+    with tempfile.TemporaryDirectory(prefix="npulse-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        copy.chmod(0o400)
+        yield copy
 
 
 def _split(setting: str) -> list[str]:

@@ -249,7 +249,7 @@ def _apply(source: _Source, content: dict[str, Any]) -> Keymap:
     problems += _drop_clashes(source, base, chosen)
     problems.sort(key=lambda problem: problem.line or 0)
     name = content.get("name", "")
-    return Keymap(name if isinstance(name, str) else "", {**base, **chosen}, tuple(problems))
+    return Keymap(name if isinstance(name, str) and name else base_name, {**base, **chosen}, tuple(problems))
 
 
 def _valid_keys(

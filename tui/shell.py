@@ -283,8 +283,14 @@ class Shell(App[int], inherit_bindings=False):
         """Open a file in the user's editor; without one, say where the file is."""
         from .editor import open_editor
 
-        if not open_editor(self, path, line):
+        if not open_editor(self, path, line, as_copy=self._is_in_run(path)):
             self.notice("edit.failed", severity="warning", path=str(path), line=line or 1)
+
+    def _is_in_run(self, path: Path) -> bool:
+        if self.run_path is None:
+            return False
+        run = Path(self.run_path).resolve()
+        return path.resolve().is_relative_to(run if run.is_dir() else run.parent)
 
     # ---- opening ----
 

@@ -14,7 +14,7 @@ from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
 from .compare import Comparison, RankComparison, tensor_jobs
-from .explain import describe_pattern, describe_row, next_step, origin_message, scalar_pair
+from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
 from .roles import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
 from .texts import TEXTS
@@ -53,8 +53,9 @@ def _headline(rank: RankComparison, row: int, call: int, lang: Lang) -> str:
     text = reason + describe_row(rank, row, lang) + describe_pattern(rank, row, lang)
     cause = rank.roles.explained_by.get(call, -1)
     if int(rank.roles.row[row]) == INHERITED and cause >= 0:
-        name = rows.pairing.name(rank.target, rank.golden, cause)
-        key = "inherited-behind" if call in rank.roles.by_order else "inherited-from"
+        is_behind = call in rank.roles.by_order
+        name = rows.pairing.name(rank.target, rank.golden, began_at(rank, call) if is_behind else cause)
+        key = "inherited-behind" if is_behind else "inherited-from"
         text = say(TEXTS, key, lang, name=name) + " " + text
     return text
 
@@ -77,9 +78,10 @@ def _facts(rank: RankComparison, row: int, lang: Lang) -> list[tuple[str, str]]:
             told = "  ".join(f"{n} {number(v)}" for n, v in four if v is not None)
             shape = "" if record.shape is None else str(list(record.shape))
             sums = f"  md5 {record.checksum}" if record.checksum else ""
-            facts.append(
-                (say(TEXTS, f"label-{side}", lang), f"{record.dtype or record.type} {shape}  {told}{sums}")
-            )
+            stored = rows.stored_dtypes.get(row)
+            file = f"  (file {stored[side == 'golden']})" if stored is not None else ""
+            dtype = f"{record.dtype or record.type}{file}"
+            facts.append((say(TEXTS, f"label-{side}", lang), f"{dtype} {shape}  {told}{sums}"))
     for name in _SHOWN:
         value = rows.figure(name, row)
         if value is not None and not (value == 0 and name.startswith(("nan", "inf"))):

@@ -83,6 +83,8 @@ def row_figures(rank: RankComparison, row: int) -> dict[str, Any]:
             record = dump.leaf(leaf)
             found[f"dtype_{side}"] = record.dtype
             found[f"shape_{side}"] = list(record.shape) if record.shape is not None else None
+    if row in rows.stored_dtypes:
+        found["file_dtype_target"], found["file_dtype_golden"] = rows.stored_dtypes[row]
     found["basis"] = BASES[int(rows.basis[row])]
     found["reason"] = REASONS[int(rows.reason[row])]
     seen = rows.examinations.get(row)
@@ -260,7 +262,7 @@ def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
             related.append(Related("suspect", rows.pairing.name(rank.target, rank.golden, call)))
     related += [Related("unmatched", name) for name in _alone_inside(rank, origin.call)[:3]]
     behind = np.flatnonzero(rank.roles.call == INHERITED)
-    made_wrong = (c for c in behind[behind > origin.call].tolist() if _began_at(rank, c) == origin.call)
+    made_wrong = (c for c in behind[behind > origin.call].tolist() if began_at(rank, c) == origin.call)
     for call in islice(made_wrong, 3):
         name = rows.pairing.name(rank.target, rank.golden, call)
         if all(r.subject != name for r in related):
@@ -281,7 +283,7 @@ def _alone_inside(rank: RankComparison, call: int) -> list[str]:
     return [name for name in names if module in ancestors(rank.construct, name)]
 
 
-def _began_at(rank: RankComparison, call: int) -> int:
+def began_at(rank: RankComparison, call: int) -> int:
     """The call at the end of the chain of explanations of an inherited call."""
     seen: set[int] = set()
     while call in rank.roles.explained_by and call not in seen:

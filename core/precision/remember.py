@@ -19,7 +19,7 @@ from .rows import BASES, FIGURES, Rows
 from .verdict import REASONS, VERDICTS
 from .work import TensorJob
 
-VERSION = "precision.tensors/2"
+VERSION = "precision.tensors/3"
 """Part of every key: raise the number when a figure, a pattern or an examination changes its meaning."""
 
 
@@ -68,9 +68,10 @@ def restore(rows: Rows, jobs: Sequence[TensorJob], entry: Entry) -> list[Problem
         patterns = {int(row): Pattern(kind, dict(f)) for row, (kind, f) in entry.facts["patterns"]}
         seen = {int(row): _examination(values) for row, values in entry.facts["examinations"]}
         problems = [_problem(values) for values in entry.facts["problems"]]
+        stored = {int(row): (str(t), str(g)) for row, (t, g) in entry.facts["stored_dtypes"]}
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    if not (patterns.keys() | seen.keys()) <= known:
+    if not (patterns.keys() | seen.keys() | stored.keys()) <= known:
         return None
     rows.basis[index], rows.verdict[index], rows.reason[index] = entry.arrays["codes"]
     for place, name in enumerate(FIGURES):
@@ -78,6 +79,7 @@ def restore(rows: Rows, jobs: Sequence[TensorJob], entry: Entry) -> list[Problem
         rows.computed[name][index] = entry.arrays["computed"][place]
     rows.patterns.update(patterns)
     rows.examinations.update(seen)
+    rows.stored_dtypes.update(stored)
     return problems
 
 
@@ -103,6 +105,7 @@ def save(
         {
             "patterns": [(row, (p.kind, dict(p.figures))) for row, p in rows.patterns.items()],
             "examinations": [(row, asdict(seen)) for row, seen in rows.examinations.items()],
+            "stored_dtypes": list(rows.stored_dtypes.items()),
             "problems": [asdict(problem) for problem in problems],
         },
     )

@@ -27,9 +27,10 @@ AREA = "precision"
 
 def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -> Report:
     """Findings in the order in which they should be looked at: origins by execution, then the rest."""
+    untold, is_behind = _first_difference(comparison, lang)
+    origins = _origins(comparison, lang)
     findings = [
-        *_first_difference(comparison, lang),
-        *_origins(comparison, lang),
+        *(origins + untold if is_behind else untold + origins),
         *_scalars(comparison, lang),
         *_above_rounding(comparison, lang),
         *_other_content(comparison, lang),
@@ -148,11 +149,9 @@ def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
     )
 
 
-def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:
-    """The first call that differs and whose beginning cannot be told, where no origin stands before it."""
-    unknown = [
-        (rank, call) for rank in comparison.ranks for call in np.flatnonzero(rank.roles.call == UNKNOWN_ROLE)
-    ]
+def _first_difference(comparison: Comparison, lang: Lang) -> tuple[list[Finding], bool]:
+    """The first call that differs and whose beginning cannot be told; whether an origin stands before it."""
+    unknown = [(rank, call) for rank in comparison.ranks for call in _failing_unknown(rank)]
     if not unknown and not any(rank.roles.origins for rank in comparison.ranks):
         # whatever the roles say: a row that fails is never without a finding
         unknown = [
@@ -161,17 +160,19 @@ def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:
             for row in np.flatnonzero(rank.rows.verdict == ERROR)[:1]
         ]
     if not unknown:
-        return []
+        return [], False
     rank, call = min(unknown, key=lambda found: _place(found[0], int(found[1])))
-    if any(_place(r, origin.call) < _place(rank, int(call)) for r, origin in ordered_origins(comparison)[:1]):
-        return []
     rows = rank.rows
     here = rows.pairing.row_call == call
     failing = np.flatnonzero(here & (rows.verdict == ERROR))
     row = int(failing[0])
     n_unknown = int((here & (rows.verdict == UNKNOWN)).sum())
     key = "first-difference" if n_unknown else "first-difference-seen"
-    return [
+    first = ordered_origins(comparison)[:1]
+    is_behind = any(_place(r, origin.call) < _place(rank, int(call)) for r, origin in first)
+    if is_behind:
+        key, n_unknown = "first-difference-behind", len(unknown)
+    found = [
         Finding(
             area=AREA,
             severity="error",
@@ -184,6 +185,14 @@ def _first_difference(comparison: Comparison, lang: Lang) -> list[Finding]:
             location=location(comparison, rank, int(call), row),
         )
     ]
+    return found, is_behind
+
+
+def _failing_unknown(rank: RankComparison) -> list[int]:
+    """Calls of role unknown that have a row over a threshold."""
+    failing = np.unique(rank.rows.pairing.row_call[rank.rows.verdict == ERROR])
+    calls: list[int] = failing[rank.roles.call[failing] == UNKNOWN_ROLE].tolist()
+    return calls
 
 
 def _place(rank: RankComparison, call: int) -> tuple[int, int, int]:
@@ -223,7 +232,7 @@ def _above_rounding(comparison: Comparison, lang: Lang) -> list[Finding]:
         picked = np.flatnonzero(
             (rank.rows.verdict == WARNING)
             & (rank.rows.reason == REASON["above-rounding"])
-            & (rank.roles.row == OK)  # what is inherited is explained by its origin
+            & np.isin(rank.roles.row, (OK, UNKNOWN_ROLE))  # what is inherited is explained by its origin
         )
         n += len(picked)
         if len(picked):

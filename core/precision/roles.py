@@ -189,7 +189,10 @@ class _Walk:
         role, verdict = self.roles.row, self.rows.verdict
         failing = [row for row in made if verdict[row] == ERROR]
         scalar = [row for row in given if verdict[row] != PASS and self.rows.basis[row] == BY_VALUE]
-        if bad or call in self.carried and any(verdict[row] != PASS for row in made):
+        if bad and all(role[row] == UNKNOWN_ROLE for row in bad):
+            self.roles.call[call] = UNKNOWN_ROLE
+            role[[row for row in made if verdict[row] in (ERROR, WARNING)]] = UNKNOWN_ROLE
+        elif bad or call in self.carried and any(verdict[row] != PASS for row in made):
             self.roles.call[call] = ORIGIN if any(role[r] == ORIGIN for r in bad) else INHERITED
             for row in made:
                 if verdict[row] in (ERROR, WARNING):
@@ -323,6 +326,8 @@ class _Walk:
             is_traced = 0 <= target.row == golden.row
             if not is_traced and not is_parameter and self.first_tainted >= 0:
                 # off by a little, behind an origin, and nobody knows who made it: not a proof of agreement
+                if self._is_of_its_own(call, row, target, golden):
+                    return self._cannot_tell(row)
                 return self._inherit(call, row, self.first_tainted)
             self.upstream.clear(row)
             return False
@@ -343,9 +348,12 @@ class _Walk:
         if self._is_overwritten(target, golden):
             self.overwritten[golden.leaf] = call
             return self._originate(call, row, "overwritten", golden.call)
-        if self.first_tainted >= 0 and not self._is_of_its_own(call, row, target, golden):
-            self.roles.by_order.add(call)
-            return self._inherit(call, row, self.first_tainted)
+        if self.first_tainted >= 0:
+            if not self._is_of_its_own(call, row, target, golden):
+                self.roles.by_order.add(call)
+                return self._inherit(call, row, self.first_tainted)
+            if not self.spread.is_full:
+                return self._cannot_tell(row)
         module = self._module_that_began_it(call, row)
         if module >= 0:
             return self._inherit(call, row, module)
@@ -353,12 +361,18 @@ class _Walk:
 
     def _is_of_its_own(self, call: int, row: int, target: Source, golden: Source) -> bool:
         """Behind an origin, but not made of it: no producer is known and its values lie elsewhere."""
-        if self.upstream.name(call).direction != "forward" or target.leaf >= 0 or golden.leaf >= 0:
+        name = self.upstream.name(call)
+        if name.kind != "api" or name.direction != "forward" or target.leaf >= 0 or golden.leaf >= 0:
             return False
         if self.rows.reason[row] == REASON["not-equal"]:
             return False  # a module and the API in it read the same integers, which statistics cannot tell
         t, g = int(self.pairing.target_leaf[row]), int(self.pairing.golden_leaf[row])
         return not self.spread.can_hold(t, g)
+
+    def _cannot_tell(self, row: int) -> bool:
+        """An input with a beginning of its own - or made by a call that was not captured."""
+        self.roles.row[row] = UNKNOWN_ROLE
+        return True
 
     def _originate(self, call: int, row: int, cause: str, producer: int = -1) -> bool:
         """A leaf is itself where it begins."""

@@ -71,6 +71,7 @@ class Rows:
     computed: dict[str, npt.NDArray[np.bool_]]
     patterns: dict[int, Any] = field(default_factory=dict)
     examinations: dict[int, Any] = field(default_factory=dict)
+    stored_dtypes: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:

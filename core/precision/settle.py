@@ -85,6 +85,8 @@ def store_measured(rows: Rows, result: Measured) -> None:
         rows.verdict[row], rows.reason[row] = UNKNOWN, REASON["unreadable"]
         return
     rows.basis[row] = BY_TENSOR
+    if result.stored is not None:
+        rows.stored_dtypes[row] = result.stored
     n = max(metrics.n_compared, 1)
     nonzero = max(metrics.n_compared - metrics.n_golden_zero, 1)
     figures: dict[str, float] = {

@@ -34,7 +34,9 @@ class Spread:
         self._dumps = (rows.target, rows.golden)
         self._low, self._high = [math.inf, math.inf], [-math.inf, -math.inf]
         self._has_nan, self._has_inf = [False, False], [False, False]
-        self.is_known = _linked_share(rows.golden, links.golden) >= DENSE_SHARE
+        share = _linked_share(rows.golden, links.golden)
+        self.has_apis = share is not None
+        self.is_full = share is not None and share >= DENSE_SHARE
 
     def add_call(self, target_call: int, golden_call: int) -> None:
         """The outputs of a call that came out wrong, or of a call of one side alone behind an origin."""
@@ -59,8 +61,6 @@ class Spread:
 
     def can_hold(self, target_leaf: int, golden_leaf: int) -> bool:
         """False only where an input's values, on either side, lie outside of all wrong outputs before it."""
-        if not self.is_known:
-            return True
         return all(
             self._can_hold(side, leaf) for side, leaf in enumerate((target_leaf, golden_leaf)) if leaf >= 0
         )
@@ -78,8 +78,8 @@ class Spread:
         return self._low[side] - slack <= low and high <= self._high[side] + slack
 
 
-def _linked_share(dump: Dump, producers: npt.NDArray[np.int64]) -> float:
-    """Share of the tensor inputs of forward APIs that some earlier call of the dump made."""
+def _linked_share(dump: Dump, producers: npt.NDArray[np.int64]) -> float | None:
+    """Share of the tensor inputs of forward APIs that an earlier call made; None without such inputs."""
     is_api = np.fromiter(
         ((n := parse_name(name)).kind == "api" and n.direction == "forward" for name in dump.calls.names),
         np.bool_,
@@ -88,7 +88,7 @@ def _linked_share(dump: Dump, producers: npt.NDArray[np.int64]) -> float:
     leaves = dump.leaves
     given = (leaves.side == INPUT) & (leaves.kind == TENSOR) & is_api[leaves.call] if len(is_api) else None
     if given is None or not given.any():
-        return 0.0
+        return None
     return float(np.mean(producers[given] >= 0))
 
 

@@ -48,6 +48,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "the output differs{output}, but {n} of its inputs could not be compared: it may have begun here or before.",
         "输出不同{output}，但有 {n} 个输入无法比较：差异可能始于此处或更早。",
     ),
+    "first-difference-behind": (
+        "behind an origin, {n} call(s) differ{output} whose inputs no captured call made: whether they have a "
+        "beginning of their own cannot be told from this capture.",
+        "在源头之后，有 {n} 个调用存在差异{output}，其输入并非任何已采集的调用产生：无法判断是否另有起点。",
+    ),
     "first-difference-seen": (
         "this differs{output}; what it was made of was not recorded: it may have begun before.",
         "此处不同{output}；其来源未被记录：差异可能始于之前。",
@@ -121,7 +126,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "参数 {argument}：目标侧为 {target}，标杆侧为 {golden}；输出仍一致。",
     ),
     "unmatched-note": (
-        "{target} calls exist on the target side only and {golden} on the golden side only; none of them is named as the origin.",
+        "on one side only: {target} call(s) of the target, {golden} of the golden side; none of them is named as the origin.",
         "仅目标侧存在的调用 {target} 个，仅标杆侧 {golden} 个；均未被认定为源头。",
     ),
     "unknown-note": (
@@ -158,6 +163,20 @@ TEXTS: dict[str, tuple[str, str]] = {
     "told-on-ranks": (" (on {n:,} ranks)", "（{n:,} 个 rank）"),
     "told-ranks": ("{n:,} ranks in all", "共 {n:,} 个 rank"),
     "told-steps": ("{n:,} steps in all", "共 {n:,} 个 step"),
+    "told-of": ("of", "于"),
+    "told-rounding": (
+        "{n} tensor(s) differ within rounding{of}",
+        "{n} 个张量的差异属于舍入误差{of}",
+    ),
+    "told-ulps": (" ({ulps} ulp at most)", "（最大 {ulps} ulp）"),
+    "told-zero": (
+        "; {n} elements differ where golden is 0: their relative error says nothing",
+        "；{n} 个元素在标杆为 0 处不同：其相对误差没有意义",
+    ),
+    "told-stored": (
+        "{n} tensor pair(s) are stored in another dtype than dump.json declares; judged as declared",
+        "{n} 对张量文件的 dtype 与 dump.json 声明不同；按声明判断",
+    ),
     "told-end": ("last output {name}: {figures}", "最终输出 {name}：{figures}"),
     "told-alone": ("{calls:,} calls checked for NaN and Inf, {origins:,} made some of finite inputs", "已检查 {calls:,} 次调用的 NaN/Inf，其中 {origins:,} 次由有限输入产生"),
     "no-golden": (

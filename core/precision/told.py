@@ -14,6 +14,7 @@ from npulse.core.text import Lang, say
 from .compare import Comparison
 from .rows import BASES, BY_STATISTICS, BY_TENSOR, BY_VALUE, LINKED
 from .texts import TEXTS
+from .verdict import REASON
 
 
 def told(
@@ -41,7 +42,34 @@ def told(
         if "last_output_rank" in summary:
             name += f" (rank {summary['last_output_rank']})"
         lines.append(say(TEXTS, "told-end", lang, name=name, figures=", ".join(figures)))
+    lines += [_within_rounding(comparison, lang), _stored_otherwise(comparison, lang)]
     return tuple(line for line in lines if line)
+
+
+def _within_rounding(comparison: Comparison, lang: Lang) -> str:
+    """Why tensors that differ pass: how many, by how many units at most, what zero references there are."""
+    n, ulps, n_zero, dtypes = 0, 0.0, 0, set[str]()
+    for rank in comparison.ranks:
+        for row in np.flatnonzero(rank.rows.reason == REASON["rounding"]).tolist():
+            n += 1
+            ulps = max(ulps, float(rank.rows.figure("ulp_max", row) or 0.0))
+            n_zero += int(rank.rows.figure("zero_reference", row) or 0)
+            pattern = rank.rows.patterns.get(row)
+            if pattern is not None and "dtype" in pattern.figures:
+                dtypes.add(str(pattern.figures["dtype"]))
+    if not n:
+        return ""
+    of = f" {say(TEXTS, 'told-of', lang)} {', '.join(sorted(dtypes))}" if dtypes else ""
+    # single elements may be many units off where the tensor as a whole is within rounding: no word of those
+    at_most = say(TEXTS, "told-ulps", lang, ulps=number(ulps)) if ulps <= 1 else ""
+    line = say(TEXTS, "told-rounding", lang, n=n, of=of) + at_most
+    return line + (say(TEXTS, "told-zero", lang, n=n_zero) if n_zero else "")
+
+
+def _stored_otherwise(comparison: Comparison, lang: Lang) -> str:
+    """Files that hold another dtype than their record declares: noted, and judged as declared."""
+    n = sum(len(rank.rows.stored_dtypes) for rank in comparison.ranks)
+    return say(TEXTS, "told-stored", lang, n=n) if n else ""
 
 
 def _compared(comparison: Comparison, lang: Lang) -> str:

@@ -45,7 +45,8 @@ class TensorJob(NamedTuple):
 class Measured(NamedTuple):
     """Result of the first read. Without metrics either the shapes differ or `problems` says what is wrong.
 
-    coarser: the declared (or, undeclared, the stored) dtype with the larger rounding.
+    coarser: the declared (or, undeclared, the stored) dtype with the larger rounding. stored: names of the
+    dtypes in both files, where one of them is not the declared one.
     """
 
     row: int
@@ -53,6 +54,7 @@ class Measured(NamedTuple):
     problems: tuple[Problem, ...] = ()
     shapes_differ: bool = False
     coarser: Dtype | None = None
+    stored: tuple[str, str] | None = None
 
 
 class Examined(NamedTuple):
@@ -86,7 +88,9 @@ def measure(job: TensorJob) -> Measured:
         metrics = compare_files(target, golden)
     except TensorError as error:
         return Measured(job.row, None, (problem_of(error, job.target, job.golden),))
-    return Measured(job.row, metrics, coarser=coarser_of(target, golden))
+    is_as_declared = all(file.dtype.name == file.declared.name for file in files)
+    stored = None if is_as_declared else (target.dtype.name, golden.dtype.name)
+    return Measured(job.row, metrics, coarser=coarser_of(target, golden), stored=stored)
 
 
 def look_closer(job: tuple[TensorJob, PairMetrics]) -> Examined:

@@ -340,7 +340,7 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
         ),
         ("device.environment", "environment variables", "环境变量", "env > FILE"),
     ),
-    "rounds": (("npulse.round", "round manifest", "轮次清单", "npulse capture KIND -- COMMAND"),),
+    "rounds": (("npulse.round", "round manifest", "轮次清单", "npulse capture KIND -- COMMAND (planned)"),),
 }
 
 KINDS: Mapping[str, Kind] = {

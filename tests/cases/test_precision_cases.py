@@ -105,6 +105,13 @@ def test_c07_bfloat16_in_a_float32_file_is_judged_as_bfloat16(shared: Path) -> N
     assert row["ulp_max"] == pytest.approx(want["max_error_in_bf16_ulp"], abs=0.01)
     assert (row["verdict"], row["reason"], row["pattern"]) == ("pass", "rounding", "rounding")
     assert report.verdict == "pass" and not report.findings and not report.problems
+    told = " ".join(report.report.told)
+    assert "within rounding of bfloat16 (0.4998 ulp at most)" in told  # says why it passes
+    assert "another dtype than dump.json declares" in told  # notes the file, and judges as declared
+    from npulse.core.precision.explain import row_figures
+
+    figures = row_figures(report.comparison.ranks[0], 2)
+    assert (figures["file_dtype_target"], figures["dtype_target"]) == ("float32", "torch.bfloat16")
 
 
 def test_c11_differing_input_data_is_no_fault_of_an_operator(shared: Path) -> None:
@@ -156,6 +163,8 @@ def test_c13_zeros_in_the_reference_fail_nothing(shared: Path) -> None:
     assert row["ratio_below_1e3_nonzero"] == want["share_rel_below_1e-3_nonzero"]
     assert (row["verdict"], row["pattern"]) == ("pass", "rounding")
     assert report.verdict == "pass" and not report.findings
+    told = " ".join(report.report.told)
+    assert "within rounding of float16" in told and "137 elements differ where golden is 0" in told
 
 
 def test_c16_permuted_weights_are_found_by_their_checksum(shared: Path) -> None:

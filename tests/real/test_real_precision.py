@@ -98,6 +98,18 @@ def test_edge_factor_is_already_in_the_input(edge: PrecisionReport) -> None:
     assert rows(edge)["Torch.abs.0.forward.output.0"]["role"] == "inherited"
 
 
+def test_edge_inputs_of_their_own_are_not_called_inherited(edge: PrecisionReport) -> None:
+    """Selected calls only: nothing tells whether a call behind the origin has a beginning of its own."""
+    found = rows(edge)
+    for number in (1, 3, 4, 5):
+        assert found[f"Torch.abs.{number}.forward.input.0"]["role"] == "unknown"
+        assert found[f"Torch.abs.{number}.forward.output.0"]["role"] == "unknown"
+    assert found["Torch.matmul.0.forward.input.0"]["role"] != "inherited"
+    untold = [f for f in edge.findings if f.rule == "precision.first-difference"]
+    assert [f.subject for f in untold] == ["Torch.abs.1.forward"]
+    assert edge.findings.index(untold[0]) > 0
+
+
 def test_edge_dtype_difference_is_noted_not_failed(edge: PrecisionReport) -> None:
     row = rows(edge)["Torch.abs.2.forward.input.0"]
     assert (row["dtype_target"], row["dtype_golden"]) == ("torch.float16", "torch.float32")

@@ -264,3 +264,11 @@ def test_an_unknown_sample_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="nothing") as caught:
         sample_path("nothing")
     assert "w8a8" in (caught.value.hint or "")
+
+
+def test_nothing_strays_into_the_sample_runs() -> None:
+    """An editor's swap file beside model.py would ship with the product."""
+    folder = sample_path("w8a8").parent
+    files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    strays = [p for p in files if p.suffix not in (".py", ".md", ".json", ".toml", ".pt", ".typed")]
+    assert strays == [] and not [p for p in files if p.name.startswith(".")]

@@ -712,7 +712,7 @@ async def test_edit_opens_the_file_at_the_line(
     from npulse.tui import editor
 
     opened: list[tuple[Path, int | None]] = []
-    monkeypatch.setattr(editor, "open_editor", lambda app, path, line: opened.append((path, line)))
+    monkeypatch.setattr(editor, "open_editor", lambda app, path, line, **_: opened.append((path, line)))
     app = make_app(make_pane=make_finding_pane)
     async with app.run_test() as pilot:
         await ready(app, pilot)

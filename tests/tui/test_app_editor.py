@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from npulse.tui import editor
 from npulse.tui.editor import editor_command
 
 
@@ -56,3 +59,28 @@ def test_a_path_never_reads_as_an_option(programs: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(programs)
     command = editor_command({"EDITOR": "vim", "PATH": str(programs)}, Path("-c!sh"), None)
     assert command == ["vim", str(programs / "-c!sh")]
+
+
+def test_a_file_of_the_run_is_opened_as_a_copy_and_nothing_is_left_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor that leaves a swap file beside what it opens, as vi does."""
+    run = tmp_path / "run"
+    run.mkdir()
+    source = run / "model.py"
+    source.write_text("x = 1\n")
+    seen = tmp_path / "seen.txt"
+    script = tmp_path / "untidy"
+    script.write_text(f'#!/bin/sh\ncp "$1" "{seen}"\necho "$1" >> "{seen}"\ntouch "$1.swp"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+
+    class Suspended:
+        def suspend(self) -> AbstractContextManager[None]:
+            return nullcontext()
+
+    assert editor.open_editor(cast(Any, Suspended()), source, 1, as_copy=True)
+    content, opened = seen.read_text().splitlines()
+    assert content == "x = 1" and Path(opened).name == "model.py"
+    assert [p.name for p in run.iterdir()] == ["model.py"] and source.read_text() == "x = 1\n"
+    assert not Path(opened).parent.exists()

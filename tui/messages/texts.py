@@ -39,8 +39,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "此处的导出功能尚未实现。请使用：npulse report RUN -o FILE",
     ),
     "missing.compare": (
-        "Comparing rounds here is not built yet. Use: npulse diff RUN_A RUN_B",
-        "此处的轮次比较尚未实现。请使用：npulse diff RUN_A RUN_B",
+        "Comparing rounds here is not built yet: [ and ] switch rounds, the first line tells how each ends.",
+        "此处的轮次比较尚未实现：按 [ 和 ] 切换轮次，首行显示各轮的最终结果。",
     ),
     "missing.follow": (
         "Following a growing folder is not built yet. r scans it again.",
