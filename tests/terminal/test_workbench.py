@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from npulse.sample_runs import sample_path
 from npulse.tui.panes.base import finding_text
 
 from .pty_screen import PtyProgram, colour_codes, plain_environ
@@ -122,7 +123,8 @@ def test_sigterm_restores_the_terminal() -> None:
 
 def test_the_editor_gets_the_terminal_and_the_screen_comes_back(tmp_path: Path) -> None:
     editor = tmp_path / "editor"
-    editor.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nclear\nprintf EDITING\n')
+    keep = f'echo "$@" > {tmp_path}/asked\ncp "$1" {tmp_path}/opened'
+    editor.write_text(f"#!/bin/sh\n{keep}\nclear\nprintf EDITING\n")
     editor.chmod(0o755)
     with npulse("demo", EDITOR=str(editor)) as program:
         program.read_until(DETAIL)
@@ -134,7 +136,9 @@ def test_the_editor_gets_the_terminal_and_the_screen_comes_back(tmp_path: Path) 
         program.send(b"q")
         assert program.wait() == 0
     words = (tmp_path / "asked").read_text().split()
-    assert words[-1].endswith("model/model.py") or "model/model.py" in " ".join(words)
+    source = sample_path() / "model" / "model.py"
+    assert words[-1].endswith("/model.py") and Path(words[-1]) != source, "a copy: nothing is left in the run"
+    assert (tmp_path / "opened").read_bytes() == source.read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +302,7 @@ def test_a_page_opened_before_a_resize_leaves_the_pane_in_order(tmux: Callable[.
 def test_copy_reaches_the_buffer_of_tmux(tmux: Callable[..., Tmux]) -> None:
     from npulse.core import api
     from npulse.core.precision.view import main_figures
-    from npulse.sample_runs import SAMPLES, sample_path
+    from npulse.sample_runs import SAMPLES
 
     expected = api.compare(sample_path(next(iter(SAMPLES))), round_name="round1").findings[0]
     window = tmux("demo", columns=120, rows=40)

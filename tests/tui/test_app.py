@@ -368,7 +368,7 @@ async def test_view_undo_covers_sort_filter_columns(
     ("key", "words"),
     [
         ("F", "not built yet"),
-        ("d", "npulse diff"),
+        ("d", "switch rounds"),
         ("x", "npulse report"),
         ("space", "not built yet"),
         ("s", "Sort by this column"),
