@@ -16,6 +16,9 @@ from .sniff import Look, Sniffed, cann_kind, kind_by_name, look_for, named_kind,
 
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
 _DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log")
+MAX_FRUITLESS_LOOKS = 5000
+"""Looks into files of one suffix in one folder, none of them known: about half a second."""
+
 _MAX_PROBLEMS_OF_KIND = 50
 _MAX_LOOKS_OF_GROUP = 8
 _ENTRIES_BETWEEN_CHECKS = 2048
@@ -69,6 +72,7 @@ class Walk:
     dumps: dict[Parts, FoundDump] = field(default_factory=dict)
     sessions: list[Folder] = field(default_factory=list)
     files: list[FoundFile] = field(default_factory=list)
+    fruitless: dict[tuple[Parts, str], int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     n_problems: dict[str, int] = field(default_factory=dict)
 
@@ -84,6 +88,11 @@ def walk_all(walk: Walk) -> None:
     if walk.is_full:
         message = f"stopped after {walk.max_entries:,} entries; the rest of the folder was not looked at"
         add_problem(walk, "limit", (), message, "open a folder further down")
+    for (parts, suffix), count in walk.fruitless.items():
+        if count > MAX_FRUITLESS_LOOKS:
+            message = f"{count - MAX_FRUITLESS_LOOKS:,} more files *{suffix} were not looked into: "
+            message += f"{MAX_FRUITLESS_LOOKS:,} of them were foreign"
+            add_problem(walk, "limit", parts, message, "open the folder of the tool's output itself")
     for kind, count in walk.n_problems.items():
         if count > _MAX_PROBLEMS_OF_KIND:
             message = f"{count - _MAX_PROBLEMS_OF_KIND:,} more of this kind"
@@ -264,7 +273,7 @@ def _take_file(walk: Walk, todo: Todo, name: str) -> None:
     if kind is not None:
         _take_one_of_many(walk, todo, name, look, kind)
         return
-    found = _sniffed(walk, todo, name, look) if look is not None else None
+    found = _looked_into(walk, todo, name, look) if look is not None else None
     if found is None:
         walk.n_unknown += 1
     elif folders.is_grouped(found.kind):
@@ -273,6 +282,18 @@ def _take_file(walk: Walk, todo: Todo, name: str) -> None:
         if todo.session is not None and found.kind.startswith("prof.") and not found.kind.endswith("_info"):
             todo.session.marks.add("exported")
         walk.files.append(FoundFile((*todo.parts, name), found, todo.session))
+
+
+def _looked_into(walk: Walk, todo: Todo, name: str, look: Look) -> Sniffed | None:
+    """What a file is; after thousands of one suffix in a folder that were foreign, it is not opened."""
+    place = (todo.parts, os.path.splitext(name)[1])
+    fruitless = walk.fruitless.get(place, 0)
+    if fruitless >= MAX_FRUITLESS_LOOKS:
+        walk.fruitless[place] = fruitless + 1
+        return None
+    found = _sniffed(walk, todo, name, look)
+    walk.fruitless[place] = 0 if found is not None else fruitless + 1
+    return found
 
 
 def _kind_of_many(name: str, look: Look | None, parts: Parts) -> str | None:

@@ -11,6 +11,7 @@ import pytest
 
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.progress import Progress
+from npulse.core.run import walk as walking
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
 
@@ -443,3 +444,22 @@ def _cpu_s_of_walk(folder: Path) -> float:
     run = discover(folder)
     assert run.n_entries > 100_000
     return time.process_time() - start
+
+
+def test_a_flood_of_foreign_files_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And told: beyond some thousands of one suffix that were nothing, files are counted, not opened."""
+    monkeypatch.setattr(walking, "MAX_FRUITLESS_LOOKS", 20)
+    for number in range(50):
+        (tmp_path / f"note_{number}.txt").write_text("nothing of ours")
+    opened = 0
+    sniff = walking.sniff
+
+    def counting(path: str, name: str, look: Any) -> Any:
+        nonlocal opened
+        opened += 1
+        return sniff(path, name, look)
+
+    monkeypatch.setattr(walking, "sniff", counting)
+    run = discover(tmp_path)
+    assert opened == 20 and run.n_unknown == 50
+    assert [p.kind for p in run.problems] == ["limit"] and "30 more files *.txt" in run.problems[0].message
