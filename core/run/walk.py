@@ -285,14 +285,15 @@ def _take_file(walk: Walk, todo: Todo, name: str) -> None:
 
 
 def _looked_into(walk: Walk, todo: Todo, name: str, look: Look) -> Sniffed | None:
-    """What a file is; after thousands of one suffix in a folder that were foreign, it is not opened."""
+    """What a file is; after thousands of one suffix that were foreign, only names a tool gives are opened."""
     place = (todo.parts, os.path.splitext(name)[1])
     fruitless = walk.fruitless.get(place, 0)
-    if fruitless >= MAX_FRUITLESS_LOOKS:
+    if fruitless >= MAX_FRUITLESS_LOOKS and not _is_promising_file(name):
         walk.fruitless[place] = fruitless + 1
         return None
     found = _sniffed(walk, todo, name, look)
-    walk.fruitless[place] = 0 if found is not None else fruitless + 1
+    if fruitless < MAX_FRUITLESS_LOOKS:  # beyond it the number tells how many were not opened
+        walk.fruitless[place] = 0 if found is not None else fruitless + 1
     return found
 
 

@@ -463,3 +463,15 @@ def test_a_flood_of_foreign_files_is_bounded(tmp_path: Path, monkeypatch: pytest
     run = discover(tmp_path)
     assert opened == 20 and run.n_unknown == 50
     assert [p.kind for p in run.problems] == ["limit"] and "30 more files *.txt" in run.problems[0].message
+
+
+def test_a_flood_hides_no_file_of_a_tools_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walking, "MAX_FRUITLESS_LOOKS", 20)
+    for number in range(50):
+        (tmp_path / f"a_{number}.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "op_summary_20260101000000.csv").write_text("")
+    run = discover(tmp_path)
+    assert [a.relative for a in run.artifacts] == ["op_summary_20260101000000.csv"]
+    assert [p.message for p in run.problems if p.kind == "limit"] == [
+        "30 more files *.csv were not looked into: 20 of them were foreign"
+    ]
