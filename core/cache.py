@@ -204,9 +204,9 @@ def _unpacked(raw: bytes) -> Entry | None:
                 for i, name in enumerate(header["arrays"])
             }
             return Entry(arrays, header["facts"])
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, OSError, RuntimeError):
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, OSError):
         return None
-    except (MemoryError, NotImplementedError, SyntaxError):
+    except (RuntimeError, MemoryError, SyntaxError):  # an encrypted or unknown zip, a header that lies
         return None
 
 

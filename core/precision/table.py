@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -201,29 +202,26 @@ def _io_names(rank: RankComparison) -> Codes:
 
 
 def _declared(ranks: Sequence[RankComparison]) -> Iterator[Column]:
-    def dtype(rank: RankComparison, side: str) -> Codes:
-        dump, leaf = _side(rank, side)
-        leaves = dump.leaves
-        codes = (
-            leaves.dtype[np.maximum(leaf, 0)].astype(np.int64)
-            if len(leaves.dtype)
-            else np.zeros(len(leaf), int)
-        )
-        return np.where(leaf >= 0, codes, -1), leaves.dtypes
-
-    def shape(rank: RankComparison, side: str) -> Codes:
-        dump, leaf = _side(rank, side)
-        leaves = dump.leaves
-        codes = (
-            leaves.shape[np.maximum(leaf, 0)].astype(np.int64)
-            if len(leaves.shape)
-            else np.zeros(len(leaf), int)
-        )
-        return np.where(leaf >= 0, codes, -1), [str(list(s)).replace(" ", "") for s in leaves.shapes]
-
-    for name, source in (("dtype", dtype), ("shape", shape)):
+    for name, codes in (("dtype", _dtype_codes), ("shape", _shape_codes)):
         for side in ("target", "golden"):
-            yield _text(f"{name}_{side}", ranks, lambda r, s=source, w=side: s(r, w))  # type: ignore[misc]
+            yield _text(f"{name}_{side}", ranks, partial(codes, side=side))
+
+
+def _dtype_codes(rank: RankComparison, side: str) -> Codes:
+    dump, leaf = _side(rank, side)
+    return _codes_of(dump.leaves.dtype, leaf), dump.leaves.dtypes
+
+
+def _shape_codes(rank: RankComparison, side: str) -> Codes:
+    dump, leaf = _side(rank, side)
+    return _codes_of(dump.leaves.shape, leaf), [str(list(s)).replace(" ", "") for s in dump.leaves.shapes]
+
+
+def _codes_of(codes: npt.NDArray[Any], leaf: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The code of each leaf, -1 where a side has none."""
+    found = np.full(len(leaf), -1, np.int64)
+    found[leaf >= 0] = codes[leaf[leaf >= 0]]
+    return found
 
 
 def _side(rank: RankComparison, side: str) -> tuple[Dump, npt.NDArray[np.int64]]:
