@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from npulse.core.calls.apis import COMMUNICATION
+from npulse.core.calls.meetings import Meetings, meetings_of
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
 
@@ -19,28 +18,10 @@ from .verdict import ERROR
 if TYPE_CHECKING:
     from .compare import RankComparison
 
-SENDS, RECEIVES = ("send", "isend"), ("recv", "irecv")
-"""APIs between two ranks alone: what one calls, the other answers."""
-
 GIVEN = (INPUT, KWARGS, PARAMETERS)
 
 Walk = Callable[[frozenset[int]], Roles]
 """The roles of one rank, given the calls that only carry what a peer was given."""
-
-Meeting = tuple[Any, ...]
-"""What the calls have in common in which ranks meet: API and group, or the two ends, and a running number."""
-
-
-@dataclass(slots=True)
-class _Meetings:
-    """The communication calls of one rank, by what they meet in, and each call's meeting."""
-
-    calls: dict[Meeting, int] = field(default_factory=dict)
-    of_call: dict[int, Meeting] = field(default_factory=dict)
-    senders: set[int] = field(default_factory=set)
-
-    def is_sender(self, call: int) -> bool:
-        return call in self.senders
 
 
 def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[Walk]) -> list[RankComparison]:
@@ -79,7 +60,7 @@ def _differs(rank: RankComparison) -> bool:
     return bool(rank.roles.origins) or bool((rank.roles.call == UNKNOWN_ROLE).any())
 
 
-def _exchanges(rank: RankComparison, meetings: _Meetings) -> Iterator[int]:
+def _exchanges(rank: RankComparison, meetings: Meetings) -> Iterator[int]:
     """Calls that may carry: communication, and modules that began something (ranks may meet inside them)."""
     yield from meetings.of_call
     for origin in rank.roles.origins:
@@ -88,9 +69,7 @@ def _exchanges(rank: RankComparison, meetings: _Meetings) -> Iterator[int]:
                 yield origin.call
 
 
-def _is_carried(
-    ranks: Sequence[RankComparison], meetings: Sequence[_Meetings], place: int, call: int
-) -> bool:
+def _is_carried(ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int) -> bool:
     if is_given_bad(ranks[place], call):
         return False
     return any(
@@ -100,18 +79,17 @@ def _is_carried(
 
 
 def _met(
-    ranks: Sequence[RankComparison], meetings: Sequence[_Meetings], place: int, call: int
+    ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int
 ) -> list[tuple[int, int]]:
     """(place of the peer, its call) of all that meet with this call."""
-    here, meeting = ranks[place], meetings[place].of_call.get(call)
+    here, met = ranks[place], meetings[place].of_call.get(call, ())
     found: list[tuple[int, int]] = []
     for peer, other in enumerate(ranks):
         if peer == place or other.step != here.step:
             continue
-        if meeting is None:
+        if not met:
             found += [(peer, c) for c in _same_module(other, here, call)]
-        elif meeting in meetings[peer].calls:
-            found.append((peer, meetings[peer].calls[meeting]))
+        found += [(peer, meetings[peer].calls[m]) for m in met if m in meetings[peer].calls]
     return found
 
 
@@ -157,45 +135,12 @@ def _same_module(peer: RankComparison, here: RankComparison, call: int) -> list[
     ]
 
 
-def _meetings(rank: RankComparison) -> _Meetings:
-    found, counts = _Meetings(), dict[Meeting, int]()
-    pairing, names = rank.rows.pairing, rank.target.calls.names
-    for call, t in enumerate(pairing.target_call.tolist()):
-        if t < 0:
-            continue
-        name = parse_name(names[t])
-        if name.prefix not in COMMUNICATION:
-            continue
-        if name.api in SENDS:
-            found.senders.add(call)
-        key = (name.direction, *_ends_or_group(rank, t, name.api))
-        counts[key] = counts.get(key, 0) + 1
-        meeting = (*key, counts[key])
-        found.of_call[call] = meeting
-        found.calls[meeting] = call
-    return found
-
-
-def _ends_or_group(rank: RankComparison, t: int, api: str) -> Meeting:
-    group: tuple[int, ...] = ()
-    peer: int | None = None
-    for leaf in rank.target.leaf_range(t):
-        record = rank.target.leaf(leaf)
-        if record.type.endswith("ProcessGroup"):
-            group = group_ranks(record.value)
-        elif record.io in ("input 1", "kwargs src", "kwargs dst") and type(record.value) is int:
-            peer = record.value
-    if api in RECEIVES:
-        return "send", peer, rank.rank
-    if api in SENDS:
-        return "send", rank.rank, peer
-    return api, group
-
-
-def group_ranks(value: Any) -> tuple[int, ...]:
-    """The ranks that a printed process group names, () where it does not."""
-    try:
-        ranks = json.loads(str(value)).get("group_ranks")
-    except (ValueError, AttributeError):
-        return ()
-    return tuple(r for r in ranks if type(r) is int) if isinstance(ranks, list) else ()
+def _meetings(rank: RankComparison) -> Meetings:
+    """The target's meetings, by the calls of the pairing."""
+    found = meetings_of(rank.target, rank.rank)
+    place = {int(t): call for call, t in enumerate(rank.rows.pairing.target_call.tolist()) if t >= 0}
+    return replace(
+        found,
+        calls={meeting: place[t] for meeting, t in found.calls.items() if t in place},
+        of_call={place[t]: meetings for t, meetings in found.of_call.items() if t in place},
+    )

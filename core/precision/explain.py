@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from itertools import islice
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.calls.meetings import group_ranks
 from npulse.core.figures import number
 from npulse.core.findings import Figures, Finding, Location, Related
 from npulse.core.formats.msprobe.construct import ancestors
@@ -395,11 +395,7 @@ def _group_size(rank: RankComparison, origin: Origin) -> int:
     for leaf in dump.leaf_range(int(calls[origin.call])):
         record = dump.leaf(leaf)
         if record.type.endswith("ProcessGroup"):
-            try:
-                ranks = json.loads(str(record.value)).get("group_ranks")
-            except (ValueError, AttributeError):
-                continue
-            return len(ranks) if isinstance(ranks, list) else 0
+            return len(group_ranks(record.value))
     return 0
 
 

@@ -132,7 +132,8 @@ def test_bounds_hold_and_an_error_is_one(pair: tuple[Array, Array, str], writer:
     cosine, rel_l2, ratio = true_figures(t, g)
     rows = rows_of(recorded(t, dtype, writer), recorded(g, dtype, writer), len(t), dtype)
     result = judge_statistics(rows, Criteria())
-    assert result.rel_l2_at_least[0] <= rel_l2 * (1 + 1e-9)
+    # the reference itself is rounded where the sides are one float64 step apart
+    assert result.rel_l2_at_least[0] <= rel_l2 * (1 + 1e-9) + 2.0**-52
     if not np.isnan(result.cosine_at_most[0]):
         assert result.cosine_at_most[0] >= cosine - 1e-9
     verdict = VERDICTS[result.judgement.verdict[0]]
