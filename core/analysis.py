@@ -10,11 +10,16 @@ An area that is built has a module with two functions, named by `core/areas.py`:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from .cache import Cache
+from .errors import UsageError
 from .findings import Report
 from .text import Lang
+
+CriteriaT = TypeVar("CriteriaT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,8 @@ class AnalysisOptions:
     """The options of a command as an area gets them; each area says in `notes` which of them it cannot use.
 
     criteria: thresholds as the user wrote them; only the area knows their names. jobs: worker processes
-    (0: as many as processors). cluster: a Dask scheduler. cache: None keeps and reads nothing.
+    (0: as many as processors). cluster: a Dask scheduler. cache: None keeps and reads nothing. saturation:
+    what the user says of the device, None for nothing.
     """
 
     lang: Lang = "en"
@@ -35,6 +41,7 @@ class AnalysisOptions:
     jobs: int = 0
     cluster: str | None = None
     cache: Cache | None = None
+    saturation: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +55,21 @@ class AreaReport:
     name: str
     report: Report
     notes: tuple[str, ...] = ()
+
+
+def criteria_from(kind: type[CriteriaT], text: str) -> CriteriaT:
+    """Read 'cosine=0.999,norm_ratio_low=0.98' into a dataclass of floats. UsageError names what is wrong."""
+    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, float] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, _, number = part.partition("=")
+        name = name.strip()
+        if name not in known:
+            raise UsageError(f"unknown criterion '{name}'", hint="known: " + ", ".join(sorted(known)))
+        try:
+            values[name] = float(number)
+        except ValueError:
+            raise UsageError(f"criterion '{part}' is not a number") from None
+        if not math.isfinite(values[name]):
+            raise UsageError(f"criterion '{part}' would judge nothing: give a finite number")
+    return kind(**values)

@@ -8,7 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .findings import Finding, Problem, Report, Verdict
+from .analysis import AnalysisOptions
+from .findings import Finding, Problem, Report, Verdict, with_problems
+from .overflow import run_report as overflow_run_report
+from .overflow.analyse import Overflow
+from .overflow.report import report as overflow_report
 from .precision import run_report
 from .precision.compare import Comparison, Settings, compare_captures
 from .precision.report import report as precision_report
@@ -16,6 +20,7 @@ from .progress import IsCancelled, ProgressCallback, ignore_progress, never_canc
 from .run.discover import discover
 from .run.model import Run
 from .run.sides import CapturePair, capture_pairs, pair_of
+from .table import Table
 from .text import Lang
 
 if TYPE_CHECKING:
@@ -57,12 +62,56 @@ class PrecisionReport:
 
     def to_frame(self) -> pandas.DataFrame:
         """All rows with the contract's columns as a pandas frame; absent values are NA."""
-        import pandas
-
         from .precision.table import precision_table
 
-        table = precision_table(self.comparison)
-        return pandas.DataFrame({c.name: c.to_list(0, table.n_rows) for c in table.exported})
+        return _frame(precision_table(self.comparison))
+
+
+@dataclass(frozen=True, slots=True)
+class OverflowReport:
+    """What was found of NaN, Inf and saturation in a round, and its report."""
+
+    found: Overflow
+    report: Report
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.report.findings
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self.report.problems
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.report.verdict
+
+    @property
+    def origin(self) -> Finding | None:
+        """The first origin; None where nothing began."""
+        return next((finding for finding in self.findings if finding.role == "origin"), None)
+
+    @property
+    def max_error(self) -> float:
+        """Largest share of its dtype's range that a finite tensor reaches; inf where something overflowed."""
+        import numpy as np
+
+        if self.origin is not None:
+            return float("inf")
+        shares = [rank.health.absmax / rank.health.largest for rank in self.found.looked_through]
+        return max((float(np.nanmax(s)) for s in shares if len(s) and not np.isnan(s).all()), default=0.0)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """All tensors with the contract's columns as a pandas frame; absent values are NA."""
+        from .overflow.table import overflow_table
+
+        return _frame(overflow_table(self.found))
+
+
+def _frame(table: Table) -> pandas.DataFrame:
+    import pandas
+
+    return pandas.DataFrame({c.name: c.to_list(0, table.n_rows) for c in table.exported})
 
 
 def open_run(path: StrPath) -> Run:
@@ -98,6 +147,32 @@ def compare(
         pair, settings or Settings(), progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
     return PrecisionReport(comparison, precision_report(comparison, lang=lang, tables=tables))
+
+
+def first_overflow(
+    run: Run | StrPath,
+    *,
+    options: AnalysisOptions | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: Callable[[Overflow], None] | None = None,
+) -> OverflowReport:
+    """Where NaN, Inf or saturation begins in the newest round of a run that has something to look at.
+
+    options: round, rank, step, criteria, language ... as a command takes them. InputError where there is
+    nothing to look at.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    asked = options or AnalysisOptions()
+    chosen = overflow_run_report.selections(opened, asked)
+    if not chosen:
+        raise overflow_run_report.nothing_here(opened)
+    found = overflow_run_report.look(
+        opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
+    )
+    golden = ", ".join(chosen[-1].golden)
+    told = overflow_report(found, lang=asked.lang, tables=asked.tables, golden=golden)
+    return OverflowReport(found, with_problems(told, opened.problems))
 
 
 def choose_pair(

@@ -11,3 +11,10 @@ def number(value: float | int) -> str:
         text = f"{value:.7f}"
         return text if text == "1.0000000" else text.rstrip("0")
     return f"{value:.4g}"
+
+
+def amount(value: float) -> str:
+    """A magnitude as people compare it with a limit: 60,608 rather than 6.061e+04; else as `number`."""
+    if 1000 <= abs(value) < 1e6:
+        return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+    return number(float(value))

@@ -70,6 +70,7 @@ class Finding:
     """One thing to look at. The first finding of a report is the one to look at first.
 
     source: the user's line that made the call, 'file:line code', as it stands in the message; "" if unknown.
+    told: evidence as aligned lines for people (programs read figures and related).
     """
 
     area: str
@@ -83,6 +84,7 @@ class Finding:
     figures: Figures = field(default_factory=dict)
     related: tuple[Related, ...] = ()
     location: Location = Location()
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

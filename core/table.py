@@ -6,9 +6,10 @@ A number that was not recorded or not computed is *absent* (mask), which is not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,43 @@ class Table:
     def row(self, row: int) -> dict[str, Any]:
         """One row as a mapping (for details and exports of few rows)."""
         return {column.name: column.value(row) for column in self.columns}
+
+
+@dataclass(frozen=True, slots=True)
+class Chained(Sequence[str]):
+    """Several label tables one behind the other, without copying them."""
+
+    parts: tuple[Sequence[str], ...]
+    starts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        part = bisect_right(self.starts, index) - 1
+        return self.parts[part][index - self.starts[part]]
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self.parts:
+            yield from part
+
+
+def joined_text(name: str, parts: Sequence[tuple[npt.NDArray[Any], Sequence[str]]]) -> Column:
+    """One text column of several parts, each its codes and labels; code -1 is absent. No label is copied."""
+    starts = np.cumsum([0, *(len(labels) for _, labels in parts)]).tolist()
+    codes = [
+        np.where(values >= 0, values + start, -1) for (values, _), start in zip(parts, starts, strict=False)
+    ]
+    joined = np.concatenate(codes) if codes else np.zeros(0, np.int64)
+    absent = joined < 0
+    labels = Chained(tuple(labels for _, labels in parts), tuple(starts))
+    return Column(name, "text", np.maximum(joined, 0), labels, absent if absent.any() else None)
 
 
 def text_column(name: str, texts: Sequence[str | None], unit: str = "") -> Column:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal
 
 Lang = Literal["en", "zh"]
@@ -30,6 +31,29 @@ def safe_text(text: str, limit: int = 4096) -> str:
     if text.isascii() and text.isprintable():
         return text
     return text.translate(_UNSAFE)
+
+
+def columns_of(rows: Sequence[Sequence[str]], *, left: Container[int] = (0,)) -> list[str]:
+    """Rows of cells as aligned lines; columns not in `left` are numbers and stand to the right.
+
+    A wide character counts two cells.
+    """
+    cells = [[safe_text(cell) for cell in row] for row in rows]
+    widths = [max(map(_cells, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        padded = [
+            cell + " " * (width - _cells(cell)) if i in left else " " * (width - _cells(cell)) + cell
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def _cells(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def say(texts: Mapping[str, tuple[str, str]], key: str, lang: Lang, /, **values: Any) -> str:

@@ -25,7 +25,8 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.formats",),
     ("core.run",),
     ("core.calls",),
-    ("core.precision", "core.overflow", "core.memory", "core.performance", "core.device"),
+    ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
+    ("core.precision", "core.memory", "core.performance", "core.device"),
     ("core.checkup", "core.capture", "core.watch", "core.report"),
     ("core.areas",),
     ("core.api",),

@@ -14,7 +14,8 @@ RowStyle = Callable[[int], "str | None"]
 
 _STYLE_OF_ROLE = {
     "origin": "virtual-table--error",
-    **dict.fromkeys(("inherited", "unknown", "unmatched"), "virtual-table--muted"),
+    "suspect": "virtual-table--warning",
+    **dict.fromkeys(("inherited", "unknown", "unmatched", "benign"), "virtual-table--muted"),
 }
 _VERDICTS = {
     "pass": "verdict.pass",
@@ -33,6 +34,8 @@ def role_formatter(glyphs: Glyphs, lang: Lang) -> Callable[[object], str]:
         word = tr(f"role.{role}", lang)
         if role == "origin":
             return f"E {glyphs.error} {word}"
+        if role == "suspect":
+            return f"W {glyphs.warning} {word}"
         return word if role == "ok" else f"{glyphs.shape(role)} {word}"
 
     return show
@@ -66,6 +69,13 @@ def style_by_state(table: Table) -> RowStyle:
     state = table.column("state")
     styles = [row_style(*label.split(" ")) for label in state.labels or ()]
     return lambda row: styles[int(state.values[row])]
+
+
+def style_by_role_alone(table: Table) -> RowStyle:
+    """Row styles from a column "role"."""
+    role = table.column("role")
+    styles = [_STYLE_OF_ROLE.get(label) for label in role.labels or ()]
+    return lambda row: styles[int(role.values[row])]
 
 
 def style_by_role(table: Table) -> RowStyle:

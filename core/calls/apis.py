@@ -10,6 +10,14 @@ UNINITIALISED = frozenset(
 HARMLESS = UNINITIALISED | {"view_as", "ones_like", "zeros_like", "detach", "contiguous", "requires_grad_"}
 """Unmatched calls of these change no value that a later call reads: never an origin."""
 
+SHAPE_ONLY = frozenset(
+    (
+        "empty_like", "new_empty", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones",
+        "new_full", "rand_like", "randn_like", "randint_like", "new_empty_strided", "size", "dim",
+    )
+)  # fmt: skip
+"""APIs that read no more of their first argument than its shape and type."""
+
 OVERWRITERS = frozenset(
     ("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_")
 )
@@ -32,3 +40,49 @@ WEIGHT_KEYWORDS = frozenset(("weight", "bias", "gamma", "running_mean", "running
 
 COMMUNICATION = ("Distributed", "MintDistributed")
 """Prefixes of API calls in which ranks exchange tensors."""
+
+LOGARITHMS = frozenset(("log", "log2", "log10"))
+"""APIs that make -Inf of 0, which many models want."""
+
+FILLERS = frozenset(
+    (
+        "masked_fill", "fill", "full", "full_like", "new_full", "where", "index_fill", "masked_scatter",
+        "setitem", "index_put", "scatter", "scalar_tensor", "tensor", "as_tensor", "pad",
+        "constant_pad_nd", "clamp", "clamp_min", "clamp_max", "clip", "nan_to_num", "triu", "tril",
+    )
+)  # fmt: skip
+"""APIs that write a value they are given (names without the in-place underscore)."""
+
+PURE_FILLERS = frozenset(("masked_fill", "fill", "full", "full_like", "new_full", "where", "index_fill"))
+"""Of those the ones whose output is made of their arguments alone."""
+
+CARRIERS = frozenset(
+    (
+        "dropout", "contiguous", "view", "reshape", "transpose", "permute", "clone", "detach", "to",
+        "type_as",
+        "squeeze", "unsqueeze", "flatten", "expand", "t", "alias", "view_as", "float", "half", "bfloat16",
+        "chunk", "split", "cat", "stack", "getitem", "narrow", "select", "roll", "gather",
+    )
+)  # fmt: skip
+"""APIs that hand on the values they are given (those of dropout, outside of training)."""
+
+MASK_TAKERS = frozenset(
+    (
+        "add", "sub", "where", "masked_fill", "softmax", "log_softmax", "minimum", "maximum", "min", "max",
+        "scaled_dot_product_attention", "baddbmm", "npu_fusion_attention", "npu_scaled_masked_softmax",
+        "npu_prompt_flash_attention", "npu_incre_flash_attention", "npu_fused_infer_attention_score",
+        "expand", "to", "type_as", "view", "reshape", "unsqueeze", "contiguous", "clone", "getitem",
+    )
+)  # fmt: skip
+"""APIs that an attention mask is given to (names without underscores), as it is or on its way."""
+
+_DUNDERS = frozenset(("add", "sub", "mul", "truediv", "matmul", "pow", "div"))
+_SAME = {"truediv": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub"}
+
+
+def plain_api(api: str) -> str:
+    """`__rmul__`, `mul_` and `__imul__` are all "mul"."""
+    word = api.rstrip("_") if not api.startswith("__") else api.strip("_")
+    if api.startswith("__") and word[:1] in ("r", "i") and word[1:] in _DUNDERS:
+        word = word[1:]
+    return _SAME.get(word, word)

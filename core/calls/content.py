@@ -41,6 +41,31 @@ def producers(dump: Dump, content: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
     return result
 
 
+def find_producer(dump: Dump, row: int, *, with_modules: bool = False) -> int:
+    """The row of the latest output in front of a call that holds what its input `row` holds; -1 if none does.
+
+    Unlike `producers` it looks for one tensor, NaN and Inf included. with_modules: outputs of module entries
+    too, which repeat those of the calls inside them. Cost: a pass over the columns.
+    """
+    leaves = dump.leaves
+    first = int(dump.calls.first_leaf[int(leaves.call[row])])
+    shape, checksum = int(leaves.shape[row]), int(leaves.checksum[row])
+    if shape < 0 or leaves.present[row] & 3 != 3 and checksum < 0:
+        return -1
+    sizes = np.array([*(int(np.prod(s, dtype=np.int64)) for s in leaves.shapes), -1], np.int64)
+    alike = (leaves.side[:first] == OUTPUT) & (sizes[leaves.shape[:first]] == sizes[shape])
+    if checksum >= 0:
+        alike &= leaves.checksum[:first] == checksum
+    for column in range(4 if leaves.present[row] & 3 == 3 else 0):
+        values, wanted = leaves.statistics[:first, column], leaves.statistics[row, column]
+        alike &= np.isnan(values) if np.isnan(wanted) else values == wanted
+    for found in np.flatnonzero(alike)[::-1].tolist():
+        name = dump.calls.names[int(leaves.call[found])]
+        if with_modules or not name.startswith(("Module.", "Cell.")):
+            return int(found)
+    return -1
+
+
 def content_of(dump: Dump) -> npt.NDArray[np.int64]:
     """A code per leaf row, equal for equal content; -1 where the record cannot identify a tensor."""
     leaves = dump.leaves

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from npulse.core.calls.meetings import group_ranks
+from npulse.core.calls.source import source_line, stack_lines
 from npulse.core.figures import number
 from npulse.core.findings import Figures, Finding, Location, Related
 from npulse.core.formats.msprobe.construct import ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import KWARGS, OUTPUT, Dump
-from npulse.core.formats.msprobe.stacks import read_stacks, user_frame
 from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
@@ -47,7 +45,7 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         subject=subject,
         message=origin_message(rank, origin, lang) + _source(rank, origin.call, lang),
         next_step=next_step(rank, origin, lang),
-        source=_source_line(rank, origin.call),
+        source=source_line(rank.frames_of(origin.call)),
         figures=_figures(rank, origin),
         related=_related(rank, origin),
         location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
@@ -413,16 +411,8 @@ def _shapes(rank: RankComparison, row: int) -> str:
 
 
 def _source(rank: RankComparison, call: int, lang: Lang) -> str:
-    line = _source_line(rank, call)
+    line = source_line(rank.frames_of(call))
     return say(TEXTS, "source-line", lang, line=line) if line else ""
-
-
-def _source_line(rank: RankComparison, call: int) -> str:
-    """'file:line code' of the user's frame, "" where it is not known."""
-    frame = user_frame(rank.frames_of(call))
-    if frame is None or frame.line is None:
-        return ""
-    return f"{frame.file}:{frame.line} {frame.source}"
 
 
 def row_finding(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> Finding:
@@ -456,36 +446,8 @@ def _rule_of_row(verdict: int, role: str) -> str:
     return "precision.above-rounding" if verdict == WARNING and role == "ok" else ""
 
 
-def stack_lines(rank: RankComparison, row: int) -> list[str]:
+def stack_of(rank: RankComparison, row: int) -> list[str]:
     """The Python call stack of a row's call, innermost first, read from stack.json if need be; [] if none."""
     call = int(rank.rows.pairing.row_call[row])
-    frames = rank.frames_of(call)
-    if rank.stacks is None:
-        path = rank.target.path.parent / "stack.json"
-        if os.path.lexists(path):
-            frames = read_stacks(path, root=path.parent).frames(
-                rank.rows.pairing.name(rank.target, rank.golden, call)
-            )
-    mine = user_frame(frames)
-    return [
-        f"{'* ' if frame is mine else '  '}{frame.file}:{frame.line} in {frame.function}  {frame.source}"
-        for frame in frames
-    ]
-
-
-def source_place(rank: RankComparison, row: int, run: Path) -> tuple[Path, int | None] | None:
-    """The user's source line of a row where the file is at hand.
-
-    The name comes out of a file that nobody vouches for: it counts inside the run, and as the absolute path
-    of a Python file on this machine, nowhere else.
-    """
-    frame = user_frame(rank.frames_of(int(rank.rows.pairing.row_call[row])))
-    if frame is None:
-        return None
-    path = Path(frame.file)
-    if path.is_absolute():
-        return (path, frame.line) if path.suffix == ".py" and os.path.isfile(path) else None
-    inside = (run / path).resolve()
-    if not inside.is_relative_to(run.resolve()) or not inside.is_file():
-        return None
-    return inside, frame.line
+    name = rank.rows.pairing.name(rank.target, rank.golden, call)
+    return stack_lines(rank.stacks, rank.target.path.parent, name)

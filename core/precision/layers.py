@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.msprobe.names import layer_of, parse_name
+from npulse.core.calls.layers import layers_of_calls
+from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import CallName
 from npulse.core.table import Column, Table, text_column
 
@@ -56,37 +57,9 @@ def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
 
 
 def _layers(rank: RankComparison) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Layer index per call, and labels. Calls without a layer of their own go with the one before them."""
     pairing = rank.rows.pairing
     names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
-    numbers = [_layer_number(rank, name) for name in names]
-    if all(n is None for n in numbers):
-        return np.arange(len(names), dtype=np.int64), names
-    index = np.zeros(len(names), np.int64)
-    labels: list[str] = []
-    current: tuple[str, int | None] | None = None
-    for call, (name, layer) in enumerate(zip(names, numbers, strict=True)):
-        direction = parse_name(name).direction
-        direction = "backward" if direction == "grad" else direction
-        before = current[1] if current is not None and current[0] == direction else None
-        key = (direction, layer if layer is not None else before)
-        if key != current:
-            current = key
-            labels.append(direction if key[1] is None else f"layer {key[1]} {direction}")
-        index[call] = len(labels) - 1
-    return index, labels
-
-
-def _layer_number(rank: RankComparison, name: str) -> int | None:
-    found = layer_of(name)
-    parents = rank.construct.parents if rank.construct else {}
-    parent = parents.get(name)
-    for _ in range(_MAX_DEPTH):
-        if found is not None or parent is None:
-            break
-        found = layer_of(parent)
-        parent = parents.get(parent)
-    return found
+    return layers_of_calls(names, rank.construct)
 
 
 @dataclass(slots=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.calls.labels import LeafNames
 from npulse.core.formats.msprobe.records import Dump
-from npulse.core.table import Column, Table, text_column
+from npulse.core.table import Column, Table, joined_text, text_column
 from npulse.core.text import Lang
 
 from .compare import Comparison, RankComparison
@@ -22,50 +21,6 @@ from .verdict import REASONS, VERDICTS
 
 STATES = tuple(f"{verdict} {role}" for verdict in VERDICTS for role in ROLES)
 """Verdict and role in one word pair: what a narrow screen shows of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeafNames(Sequence[str]):
-    """Full leaf names of a dump made when asked for: half a million strings need not exist at once."""
-
-    dump: Dump
-
-    def __len__(self) -> int:
-        return len(self.dump.leaves.call)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self.dump.leaf_name(i) for i in range(*index.indices(len(self)))]
-        return self.dump.leaf_name(index)
-
-
-@dataclass(frozen=True, slots=True)
-class Chained(Sequence[str]):
-    """Several label tables one behind the other, without copying them."""
-
-    parts: tuple[Sequence[str], ...]
-    starts: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return self.starts[-1]
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        part = bisect_right(self.starts, index) - 1
-        return self.parts[part][index - self.starts[part]]
-
-    def __iter__(self) -> Iterator[str]:
-        for part in self.parts:
-            yield from part
 
 
 def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
@@ -148,19 +103,7 @@ def _leaf_names(
     dump: Callable[[RankComparison], Dump],
     leaf: Callable[[RankComparison], npt.NDArray[np.int64]],
 ) -> Column:
-    parts = tuple(LeafNames(dump(r)) for r in ranks)
-    starts = np.cumsum([0, *(len(p) for p in parts)])
-    codes = _joined(
-        [np.where(leaf(r) >= 0, leaf(r) + start, -1) for r, start in zip(ranks, starts, strict=False)]
-    )
-    absent = codes < 0
-    return Column(
-        name,
-        "text",
-        np.maximum(codes, 0),
-        Chained(parts, tuple(starts.tolist())),
-        absent if absent.any() else None,
-    )
+    return joined_text(name, [(leaf(r), LeafNames(dump(r))) for r in ranks])
 
 
 Codes = tuple[npt.NDArray[np.int64], Sequence[str]]
@@ -168,22 +111,7 @@ Codes = tuple[npt.NDArray[np.int64], Sequence[str]]
 
 def _text(name: str, ranks: Sequence[RankComparison], of_rank: Callable[[RankComparison], Codes]) -> Column:
     """A text column from codes and labels per rank; code -1 is absent."""
-    codes, labels, start = [], [], 0
-    for rank in ranks:
-        values, words = of_rank(rank)
-        codes.append(np.where(values >= 0, values + start, -1))
-        labels.append(words)
-        start += len(words)
-    joined = _joined(codes)
-    absent = joined < 0
-    starts = np.cumsum([0, *(len(words) for words in labels)])
-    return Column(
-        name,
-        "text",
-        np.maximum(joined, 0),
-        Chained(tuple(labels), tuple(starts.tolist())),
-        absent if absent.any() else None,
-    )
+    return joined_text(name, [of_rank(rank) for rank in ranks])
 
 
 def _operator_names(rank: RankComparison) -> Codes:

@@ -183,18 +183,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "one capture alone: values cannot be compared without a golden capture, NaN and Inf can be seen.",
         "仅有一份采集：没有标杆无法比较数值，只能看到 NaN 和 Inf。",
     ),
-    "non-finite": (
-        "inputs are finite, the output holds NaN or Inf (Max {max}, Min {min}).",
-        "输入有限，输出含 NaN 或 Inf（Max {max}，Min {min}）。",
-    ),
     "minus-inf": (
-        "{n} outputs hold -Inf and nothing else that is not finite: usual for attention masks.",
-        "{n} 个输出仅含 -Inf：attention mask 常见。",
+        "{n} calls hold Inf that is legal (masks, fills).",
+        "{n} 个调用含合法的 Inf（掩码、填充）。",
     ),
     "next-non-finite": (
-        "Look at its inputs and scalar arguments (division, log, exp, overflow of the dtype), and at the calls before it; "
-        "compare with a golden capture of the same step.",
-        "查看其输入与标量参数（除法、log、exp、dtype 溢出）及之前的调用；与同一步的标杆采集比较。",
+        "npulse overflow (pane 3) shows what fed it and what would have held; compare with a golden capture of the same step.",
+        "npulse overflow（面板 3）显示其上游及可容纳的 dtype；与同一步的标杆采集比较。",
     ),
     "which": (
         "several captures, and their names do not say which is target and which is golden: {names}. Values were not "

@@ -6,13 +6,12 @@ figure that was not computed: absent is unknown, and unknown is not a pass.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.errors import UsageError
+from npulse.core.analysis import criteria_from
 
 PASS, WARNING, ERROR, UNKNOWN = range(4)
 VERDICTS = ("pass", "warning", "error", "unknown")
@@ -60,19 +59,7 @@ class Criteria:
     @classmethod
     def parse(cls, text: str) -> Criteria:
         """Read 'cosine=0.999,norm_ratio_low=0.98'. UsageError names the word that is not known."""
-        known = {f.name for f in fields(cls)}
-        values: dict[str, float] = {}
-        for part in filter(None, (p.strip() for p in text.split(","))):
-            name, _, number = part.partition("=")
-            if name.strip() not in known:
-                raise UsageError(f"unknown criterion '{name}'", hint="known: " + ", ".join(sorted(known)))
-            try:
-                values[name.strip()] = float(number)
-            except ValueError:
-                raise UsageError(f"criterion '{part}' is not a number") from None
-            if not math.isfinite(values[name.strip()]):
-                raise UsageError(f"criterion '{part}' would judge nothing: give a finite number")
-        return cls(**values)
+        return criteria_from(cls, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.calls.source import source_place
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Report
 from npulse.core.table import Table
@@ -18,7 +19,7 @@ from npulse.core.views import Detail, Strip, rows_named, shown_figure
 
 from .compare import Comparison, RankComparison
 from .detail import detail, has_elements, where_lines
-from .explain import row_finding, source_place
+from .explain import row_finding
 from .layers import layer_strip
 from .report import report
 from .rows import COUNTS, FIGURES
@@ -86,7 +87,8 @@ class PrecisionView:
         return say(TEXTS, key, lang, **asdict(self.comparison.criteria)) if key in TEXTS else ""
 
     def place(self, row: int) -> tuple[Path, int | None] | None:
-        return source_place(*self.at(row), self.root)
+        rank, inner = self.at(row)
+        return source_place(rank.frames_of(int(rank.rows.pairing.row_call[inner])), self.root)
 
     def row_of(self, finding: Finding) -> int | None:
         at = finding.location

@@ -6,32 +6,30 @@ tuples: packing and unpacking ten thousand dataclasses would cost as much as com
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
+from npulse.core.calls.tensors import TensorPlace as TensorSide
+from npulse.core.calls.tensors import open_place as open_side
+from npulse.core.calls.tensors import problem_of
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.records import Shape
-from npulse.core.formats.tensors import Dtype, TensorFile, open_tensor
-from npulse.core.formats.tensors.open import TensorError
+from npulse.core.formats.tensors import Dtype, TensorError, TensorFile
 
 from .elements import Examination, examine
 from .pair import compare_files
 from .patterns import Pattern, pattern
 from .totals import PairMetrics
 
-
-class TensorSide(NamedTuple):
-    """One side of a job: where the file should be and what the dump's record declares."""
-
-    folder: Path
-    name: str
-    root: Path
-    dtype: str | None
-    shape: Shape | None
-
-    @property
-    def path(self) -> Path:
-        return self.folder / self.name
+__all__ = [
+    "Examined",
+    "Measured",
+    "TensorJob",
+    "TensorSide",
+    "coarser_of",
+    "look_closer",
+    "measure",
+    "open_side",
+    "problem_of",
+]
 
 
 class TensorJob(NamedTuple):
@@ -63,11 +61,6 @@ class Examined(NamedTuple):
     row: int
     examination: Examination | None
     pattern: Pattern | None
-
-
-def open_side(side: TensorSide) -> TensorFile:
-    """The tensor of one side; raises TensorError."""
-    return open_tensor(side.path, root=side.root, declared=side.dtype, shape=side.shape)
 
 
 def measure(job: TensorJob) -> Measured:
@@ -109,11 +102,3 @@ def coarser_of(target: TensorFile, golden: TensorFile) -> Dtype:
     """The declared dtype whose rounding is the larger one: it sets the scale of what may differ."""
     a, b = target.declared, golden.declared
     return a if a.unit_roundoff >= b.unit_roundoff else b
-
-
-def problem_of(error: TensorError, *sides: TensorSide) -> Problem:
-    """The Problem that stands for an unreadable tensor file, its path relative to the run that holds it."""
-    path = Path(error.path) if error.path else sides[0].path
-    root = next((side.root for side in sides if path.is_relative_to(side.root)), None)
-    shown = str(path) if root is None else str(path.relative_to(root))
-    return Problem.from_error(error, shown)

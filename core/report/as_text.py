@@ -106,6 +106,7 @@ def _finding_lines(finding: Finding, lang: Lang) -> Iterator[str]:
     head = f"{_MARK[finding.severity]} {say(TEXTS, finding.role, lang).upper()}"
     yield f"\n{head}  {safe_text(finding.subject)}  [{finding.rule}]\n"
     yield f"    {safe_text(finding.message)}\n"
+    yield from (f"      {safe_text(line)}\n" for line in finding.told)
     at = finding.location
     if at.artifact is not None:
         rank = "" if at.rank is None else f"  rank {at.rank}"
@@ -136,6 +137,8 @@ def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
         severity, role = say(TEXTS, finding.severity, lang), say(TEXTS, finding.role, lang)
         yield f"\n## {severity}: {role} {code(finding.subject)}\n\n"
         yield f"{_escape(finding.message)}\n\n- {say(TEXTS, 'rule', lang)}: {code(finding.rule)}\n"
+        if finding.told:
+            yield "".join(f"\n    {safe_text(line)}" for line in ("", *finding.told)) + "\n\n"
         if finding.location.artifact is not None:
             where = _where(finding.location.artifact, finding.location.line, finding.location.byte)
             yield f"- {say(TEXTS, 'at', lang)}: {code(where)}\n"

@@ -112,6 +112,7 @@ def _finding(finding: Finding, names: _Names) -> Finding:
         message=names.hide(_without_code(finding.message, finding.source)),
         next_step=names.hide(finding.next_step),
         source=names.hide(_without_code(finding.source, finding.source)),
+        told=tuple(map(names.hide, finding.told)),
         figures=_figures(finding.figures, names),
         related=tuple(
             replace(r, subject=names.hide(r.subject), figures=_figures(r.figures, names))

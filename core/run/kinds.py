@@ -40,11 +40,20 @@ _ALSO: Mapping[str, tuple[Area, ...]] = {
     "msprobe.dump": ("overflow",),
     "msprobe.monitor_v1": ("overflow",),
     "msprobe.monitor_v2": ("overflow",),
+    "msprobe.monitor_anomaly": ("overflow",),
+    "cann.acl_config": ("overflow",),
     "cann.dump": ("overflow",),
     "cann.stats": ("overflow",),
+    "device.environment": ("overflow",),
+    "device.script": ("overflow",),
+    "npulse.round": ("overflow",),
 }
 
-_READ = frozenset({"msprobe.dump"})
+_READ = frozenset(
+    {"msprobe.dump", "msprobe.monitor_v1", "msprobe.monitor_v2", "msprobe.monitor_anomaly"}
+    | {"cann.acl_config", "device.environment", "device.script", "npulse.round"}
+    | {"cann.dump", "cann.opdebug", "cann.stats", "cann.exception"}
+)
 _FOLDERS = frozenset(
     {
         "msprobe.dump",
@@ -339,6 +348,7 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
             "cat /usr/local/Ascend/driver/version.info",
         ),
         ("device.environment", "environment variables", "环境变量", "env > FILE"),
+        ("device.script", "script with Ascend settings", "含昇腾设置的脚本", "cp TRAIN.sh DIR"),
     ),
     "rounds": (("npulse.round", "round manifest", "轮次清单", "npulse capture KIND -- COMMAND (planned)"),),
 }

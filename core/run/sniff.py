@@ -15,7 +15,18 @@ from . import signatures
 from .peek import Peek, columns, json_keys, looks_closed, peek, plain, workbook_texts
 
 Look = Literal[
-    "csv", "json", "jsonl", "text", "workbook", "sqlite", "version", "opprof", "cann", "atb", "named"
+    "csv",
+    "json",
+    "jsonl",
+    "text",
+    "script",
+    "workbook",
+    "sqlite",
+    "version",
+    "opprof",
+    "cann",
+    "atb",
+    "named",
 ]
 
 
@@ -38,6 +49,8 @@ _LOOKS: dict[str, Look] = {
     "txt": "text",
     "out": "text",
     "err": "text",
+    "sh": "script",
+    "py": "script",
     "xlsx": "workbook",
     "zip": "workbook",
     "db": "sqlite",
@@ -53,7 +66,7 @@ _LOOKS: dict[str, Look] = {
 }
 
 # Table names lie deep; a report may stand at the end of a long log.
-_HEAD_BYTES: dict[Look, int] = {"sqlite": 8192}
+_HEAD_BYTES: dict[Look, int] = {"sqlite": 8192, "script": 16384}
 _TAIL_BYTES: dict[Look, int] = {"json": 256, "text": 4096}
 
 # Parts of a dump that are read with it, and texts that only speak about artifacts.
@@ -197,6 +210,8 @@ def _judge(path: str, name: str, look: Look, seen: Peek) -> tuple[str, Completen
         kind = "msmonitor.jsonl" if signatures.MONITOR_LINE.match(seen.head) else None
     elif look == "text":
         kind = _text_kind(seen)
+    elif look == "script":
+        kind = "device.script" if _has_settings(seen.head) else None
     elif look == "workbook":
         return _workbook_kind(path, name, seen)
     elif look == "sqlite":
@@ -260,6 +275,12 @@ def _text_kind(seen: Peek) -> str | None:
             if word in text and fits(text):
                 return kind
     return None
+
+
+def _has_settings(head: bytes) -> bool:
+    if not any(word in head for word in signatures.SCRIPT_WORDS):
+        return False
+    return signatures.SCRIPT_SETTING.search(head) is not None
 
 
 def _workbook_kind(path: str, name: str, seen: Peek) -> tuple[str, Completeness] | None:

@@ -87,7 +87,9 @@ def _pickled() -> bytes:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"not ours", b"PK\x05\x06" + bytes(18), _entry_with(b"junk"), _pickled()]
+    "raw",
+    [b"", b"not ours", b"PK\x05\x06" + bytes(18), _entry_with(b"junk"), _pickled()],
+    ids=["empty", "text", "no members", "junk", "pickle"],  # archives hold the time: no name for a test
 )
 def test_a_foreign_or_broken_entry_is_a_miss_and_goes(cache: Cache, raw: bytes) -> None:
     cache.put("k", facts=1)

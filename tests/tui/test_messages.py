@@ -18,7 +18,8 @@ SOURCES = sorted(TUI.rglob("*.py"))
 TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"pending\.(checkup|precision|overflow|memory|performance|device|rounds)"
     r"|precision\.(n-(compared|origin|inherited|unmatched|unknown|warning)|origin|error|warning|note)"
-    r"|role\.(ok|origin|inherited|unmatched|unknown)"
+    r"|overflow\.(n-(origins?|inherited|benign|unknown)|mode-(on|off|unknown)|saturation-(on|off|unknown))"
+    r"|role\.(ok|origin|inherited|unmatched|unknown|suspect|benign)"
 )
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions
 
 
-def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path]) -> int:
+def run_analysis(
+    options: AnalyseOptions, area_id: str, paths: Sequence[Path], *, saturation: bool | None = None
+) -> int:
     """The report of an area over the paths of a command line; returns the exit code."""
     from npulse.core.scale import limit_blas_threads
 
@@ -28,7 +30,7 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path]) -
     format_name = chosen_format(options.format_name, options.output)
     _refuse_the_same(paths)
     try:
-        found = area_of(area_id).report_of(paths, _asked(options), progress=stderr_progress(lang))
+        found = area_of(area_id).report_of(paths, _asked(options, saturation), progress=stderr_progress(lang))
     finally:
         end_progress()
     for note in found.notes:
@@ -42,7 +44,7 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path]) -
     return report.exit_code(strict=options.strict)
 
 
-def _asked(options: AnalyseOptions) -> AnalysisOptions:
+def _asked(options: AnalyseOptions, saturation: bool | None) -> AnalysisOptions:
     """What the area is asked: the options without those that only say how to write the answer."""
     from npulse.core.analysis import AnalysisOptions
 
@@ -57,6 +59,7 @@ def _asked(options: AnalyseOptions) -> AnalysisOptions:
         jobs=options.jobs,
         cluster=options.cluster,
         cache=user_cache(options.no_cache),
+        saturation=saturation,
     )
 
 

@@ -86,6 +86,26 @@ def precision(
     return run_analysis(options, "precision", [path for path in (target, golden) if path is not None])
 
 
+@app.command(short_help="Find where NaN, Inf or saturation begins.")
+@o.with_analyse_options
+def overflow(
+    run: Annotated[Path, typer.Argument(help="A dump, overflow records, monitor files, or a run of them.")],
+    *,
+    saturation: Annotated[
+        bool | None,
+        typer.Option(
+            "--saturation/--no-saturation",
+            help="Say that the device saturates, or writes Inf, where no file tells it.",
+        ),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Find the first operator that blew up, what fed it, and the rank on which it began."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "overflow", [run], saturation=saturation)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

@@ -51,6 +51,52 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "没有正在跟踪的内容：跟踪功能尚未实现。",
     ),
     # ---- the precision pane ----
+    "overflow.reading": ("Looking for NaN, Inf and saturated values ...", "正在查找 NaN、Inf 和饱和值……"),
+    "overflow.scanning": ("reading tensors element by element", "正在逐元素读取张量"),
+    "overflow.cancelled": (
+        "Cancelled: what stands here is what the statistics tell. r starts again.",
+        "已取消：此处为统计量所示。按 r 重新开始。",
+    ),
+    "overflow.n-origin": ("{n:,} origin", "源头 {n:,}"),
+    "overflow.n-origins": ("{n:,} origins", "源头 {n:,}"),
+    "overflow.n-inherited": ("{n:,} calls inherited", "继承的调用 {n:,}"),
+    "overflow.n-benign": ("{n:,} legal Inf", "合法 Inf {n:,}"),
+    "overflow.n-unknown": ("{n:,} tensors not seen", "未观测的张量 {n:,}"),
+    "overflow.n-calls": ("{n:,} calls", "调用 {n:,}"),
+    "overflow.n-monitor": ("{n:,} monitor rows", "监测行 {n:,}"),
+    "overflow.mode-on": ("saturation mode on", "饱和模式 开"),
+    "overflow.mode-off": ("saturation mode off", "饱和模式 关"),
+    "overflow.mode-unknown": ("saturation mode not told", "饱和模式 未知"),
+    "overflow.nothing": ("No NaN, no Inf, no saturated value.", "没有 NaN、Inf，也没有饱和值。"),
+    "overflow.strip": ("strip: magnitude per layer (log), full = limit or not finite", "条带：每层数值量级（对数），满格 = 极限或非有限"),
+    "overflow.none": (
+        "Nothing to look through in {path}. Looked for dumps of msprobe (dump.json), CANN overflow records and dumps "
+        "(Opdebug.*), training monitor files (grad_*.csv).",
+        "{path} 中没有可检查的内容。查找了 msprobe dump（dump.json）、CANN 溢出记录与 dump（Opdebug.*）、训练监测文件"
+        "（grad_*.csv）。",
+    ),
+    "overflow.how-capture": (
+        'To capture: PrecisionDebugger(config_path="config.json") with "task": "statistics", "level": "mix"; or acl.json with '
+        '"dump_debug": "on".',
+        '采集方法：PrecisionDebugger(config_path="config.json")，"task": "statistics"，"level": "mix"；或 acl.json 中 '
+        '"dump_debug": "on"。',
+    ),
+    "overflow.no-upstream": ("No origin here, so nothing lies upstream of it.", "此处没有源头，因此没有上游。"),
+    "overflow.places-title": ("Evidence of this row", "该行的依据"),
+    "overflow.no-stack": ("No call stack was recorded for this call.", "该调用没有记录调用栈。"),
+    "overflow.stack-title": ("Call stack, innermost first; * is your own code", "调用栈，最内层在前；* 为用户代码"),
+    "overflow.ranks-title": ("Ranks against the meetings in which they exchanged tensors", "各 rank 与交换张量的通信时刻"),
+    "overflow.ranks-columns": ("meetings, in order of time", "通信（按时间）"),
+    "overflow.ranks-legend": (
+        "{clean} clean   {inherited} inherited   {origin} origin   columns: {n} meetings in order of time, last = behind them",
+        "{clean} 正常   {inherited} 继承   {origin} 源头   列：按时间排序的 {n} 次通信，最后一列为其后",
+    ),
+    "overflow.ranks-at": ("{time}  {name}", "{time}  {name}"),
+    "overflow.no-ranks": ("One rank alone was captured.", "只采集了一个 rank。"),
+    "overflow.saturation-title": ("Does the device saturate instead of writing Inf?", "设备是饱和还是写 Inf？"),
+    "overflow.saturation-unknown": ("as the files tell", "按文件所示"),
+    "overflow.saturation-on": ("it saturates (INF_NAN_MODE_ENABLE=0, 910A)", "饱和（INF_NAN_MODE_ENABLE=0，910A）"),
+    "overflow.saturation-off": ("it writes Inf and NaN (INF_NAN_MODE_ENABLE=1)", "写 Inf 和 NaN（INF_NAN_MODE_ENABLE=1）"),
     "precision.reading": ("Reading and comparing the two captures ...", "正在读取并比较两份采集……"),
     "precision.cancelled": (
         "Comparing was cancelled. r reads and compares again.",
@@ -133,6 +179,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "role.inherited": ("inherited", "继承"),
     "role.unmatched": ("unmatched", "未匹配"),
     "role.unknown": ("unknown", "未知"),
+    "role.suspect": ("suspect", "嫌疑"),
+    "role.benign": ("legal", "合法"),
     "verdict.pass": ("pass", "通过"),
     "verdict.warning": ("warning", "警告"),
     "verdict.error": ("error", "错误"),

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .base import Pane
 
-BUILT: dict[str, tuple[str, str]] = {"precision": (".precision", "PrecisionPane")}
+BUILT: dict[str, tuple[str, str]] = {
+    "precision": (".precision", "PrecisionPane"),
+    "overflow": (".overflow", "OverflowPane"),
+}
 """Area to (module beside this one, class). An area that does not stand here gets the pending pane."""
 
 

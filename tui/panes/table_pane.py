@@ -80,6 +80,7 @@ class TablePane(TableKeys, Generic[ViewT]):
         self.instead: Instead | None = None
         self._detail_timer: Timer | None = None
         self._strip: Strip | None = None
+        self._wanted = ""
         self.set_reactive(Pane.view, ViewState(hidden=self.hidden_at_first))
 
     # ---- hooks ----
@@ -169,7 +170,9 @@ class TablePane(TableKeys, Generic[ViewT]):
             self._show_marks()
         if self.view.sort or self.view.filter:
             self.reorder()
-        if is_first:
+        if self._wanted:
+            self.want(self._wanted)
+        elif is_first:
             self._start_at_first_finding()
         else:
             self.ask_detail(self.table.current_row)
@@ -379,6 +382,12 @@ class TablePane(TableKeys, Generic[ViewT]):
     def go_to_subject(self, subject: str) -> bool:
         rows = self._rows_named({subject}) if self.shown is not None else frozenset()
         return bool(rows) and self.show_row(min(rows))
+
+    def want(self, subject: str) -> None:
+        """Go to a subject, once there are rows; say so where it is not among them."""
+        self._wanted = subject if self.shown is None else ""
+        if self.shown is not None and not self.go_to_subject(subject):
+            self.shell.notice("marks.not-here", subject=subject)
 
     def show_row(self, row: int | None) -> bool:
         """Put the cursor on a table row; a filter that hides it is dropped."""

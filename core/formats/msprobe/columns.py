@@ -100,6 +100,7 @@ class ColumnBuilder:
     def __init__(self) -> None:
         self._names, self._files = _TextBlock(), _TextBlock()
         self._byte, self._first_leaf, self._recompute = array("q"), array("q"), array("b")
+        self._is_nan: dict[int, int] = {}
         # Rows are packed whole, which is quick, and now and then taken apart into columns, which are compact.
         self._rows = bytearray()
         self._columns = {name: bytearray() for name in _ROW.names or ()}
@@ -112,13 +113,17 @@ class ColumnBuilder:
         self._value_codes: dict[str, int] = {}
         self._values: list[Any] = []
         self._io_chars = 0
-        self.n_bad_shapes = 0
+        self.n_bad_shapes = self.n_text_statistics = self.n_lost_statistics = 0
 
     def add_call(self, name: str, byte: int, recompute: int) -> None:
         self._names.append(name)
         self._byte.append(byte)
         self._first_leaf.append(self._n_leaves)
         self._recompute.append(recompute)
+
+    def set_nan_flag(self, is_nan: bool | None) -> None:
+        """What nan_check says of the last call; None where it does not know."""
+        self._is_nan[len(self._byte) - 1] = -1 if is_nan is None else int(is_nan)
 
     def add_leaf(self, side: int, io: str, value: Any) -> None:
         """One leaf of the last call. `value`: its JSON value, a record or a bare value. Raises LimitError."""
@@ -151,7 +156,10 @@ class ColumnBuilder:
         high, low, mean, norm = get("Max"), get("Min"), get("Mean"), get("Norm")
         present = _ALL_PRESENT
         if not type(high) is type(low) is type(mean) is type(norm) is float:
-            (high, low, mean, norm), present = _numbers((high, low, mean, norm))
+            raw = (high, low, mean, norm)
+            (high, low, mean, norm), present = _numbers(raw)
+            if str in map(type, raw):
+                self._count_texts(raw, present)
         kind, dtype, checksum, file = get("type"), get("dtype"), get("md5"), get("data_name")
         requires_grad = get("requires_grad")
         self._rows += _pack_row(
@@ -172,6 +180,13 @@ class ColumnBuilder:
             self._files.append(file) if isinstance(file, str) and file else -1,
             -1,
         )
+
+    def _count_texts(self, raw: Sequence[Any], present: int) -> None:
+        for k, value in enumerate(raw):
+            if type(value) is str and present >> k & 1:
+                self.n_text_statistics += 1
+            elif type(value) is str:
+                self.n_lost_statistics += 1
 
     def _add_plain(self, side: int, io_code: int, kind: int, type_name: str, value: Any) -> None:
         type_code = _code(self._types, type_name)
@@ -216,6 +231,7 @@ class ColumnBuilder:
             byte=_column(self._byte, np.int64),
             first_leaf=_column(self._first_leaf, np.int64),
             recompute=_column(self._recompute, np.int8),
+            is_nan=self._nan_flags(),
         )
         columns = {name: _column(block, _ROW[name].base) for name, block in self._columns.items()}
         columns["statistics"] = columns["statistics"].reshape(-1, len(STATISTICS))
@@ -230,6 +246,13 @@ class ColumnBuilder:
             values=self._values,
         )
         return calls, leaves
+
+    def _nan_flags(self) -> npt.NDArray[np.int8] | None:
+        if not self._is_nan:
+            return None
+        flags = np.full(len(self._byte), -1, np.int8)
+        flags[list(self._is_nan)] = list(self._is_nan.values())
+        return flags
 
 
 def clean_text(text: str) -> str:

@@ -66,6 +66,12 @@ def read_dump(
         raise InputError(message, path=path, hint="name a dump.json or debug.json")
     if builder.n_bad_shapes:
         notes.add("shape", f"{builder.n_bad_shapes:,} shapes are no lists of sizes and were left out", None)
+    if builder.n_text_statistics:
+        found = f"{builder.n_text_statistics:,} statistics are text ('nan'), which was read as numbers"
+        notes.add("encoding", found, None)
+    if builder.n_lost_statistics:
+        lost = f"{builder.n_lost_statistics:,} statistics are text that is no number and were left out"
+        notes.add("encoding", lost, None)
     notes.close()
     calls, leaf_columns = builder.finish()
     return Dump(
@@ -112,6 +118,9 @@ def _add_entry(builder: ColumnBuilder, notes: Notes, byte: int, name: str, entry
     body = body_of(name, entry)
     recompute = entry.get("is_recompute") if isinstance(entry, dict) else None
     builder.add_call(name, byte, int(recompute) if isinstance(recompute, bool) else -1)
+    if isinstance(entry, dict) and "is_nan" in entry:
+        flag = entry["is_nan"]
+        builder.set_nan_flag(bool(flag) if isinstance(flag, (bool, int)) else None)
     add_leaf = builder.add_leaf
     try:
         for side, io, value in leaves(body, entry):

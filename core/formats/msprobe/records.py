@@ -94,13 +94,15 @@ class CallColumns:
     """One row an operator call, in the order of the file (execution order, see formats docs).
 
     first_leaf has n+1 entries: leaves of call i are first_leaf[i]:first_leaf[i + 1].
-    byte: offset of the entry's key in the file. recompute: 1 yes, 0 no, -1 not recorded.
+    byte: offset of the entry's key in the file. recompute: 1 yes, 0 no, -1 not recorded. is_nan: what the
+    nan_check task found, 1 yes, 0 no, -1 null (not known); None where no entry has it.
     """
 
     names: Sequence[str]
     byte: npt.NDArray[np.int64]
     first_leaf: npt.NDArray[np.int64]
     recompute: npt.NDArray[np.int8]
+    is_nan: npt.NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,9 @@ def brief(dump: Dump) -> list[tuple[Any, ...]]:
     return [(leaf.name, leaf.io, leaf.kind, leaf.type, leaf.value) for leaf in all_leaves(dump)]
 
 
-def read_one(folder: Path, name: str, body: Any) -> Dump:
+def read_one(folder: Path, name: str, body: Any, *, is_clean: bool = True) -> Dump:
     dump = read_dump(write(folder, {name: body}))
-    assert dump.problems == ()
+    assert dump.problems == () or not is_clean
     assert list(dump.calls.names) == [name]
     return dump
 
@@ -246,7 +246,10 @@ def test_p2p_operation_shows_its_tensor(tmp_path: Path) -> None:
     ],
 )
 def test_statistics(tmp_path: Path, fields: dict[str, Any], expected: tuple[float | None, ...]) -> None:
-    dump = read_one(tmp_path, "Torch.a.0.forward", {"output": [tensor(**fields)]})
+    dump = read_one(tmp_path, "Torch.a.0.forward", {"output": [tensor(**fields)]}, is_clean=False)
+    n_texts = sum(type(value) is str for value in fields.values())
+    assert bool(dump.problems) == bool(n_texts) and {p.kind for p in dump.problems} <= {"encoding"}
+    assert dump.completeness == "complete"
     leaf = dump.leaf(0)
     assert repr((leaf.max, leaf.min, leaf.mean, leaf.norm)) == repr(expected)
     assert dump.leaves.present.tolist() == [
@@ -255,6 +258,15 @@ def test_statistics(tmp_path: Path, fields: dict[str, Any], expected: tuple[floa
     assert [math.isnan(x) for x in dump.leaves.statistics[0]] == [
         value is None or math.isnan(value) for value in expected
     ]
+
+
+def test_flags_of_nan_check(tmp_path: Path) -> None:
+    entries = [("Torch.a.0.forward", {"output": [tensor()], "is_nan": flag}) for flag in (1, 0, None)]
+    bodies = {f"Torch.a.{i}.forward": body for i, (_, body) in enumerate(entries)}
+    dump = read_dump(write(tmp_path, bodies | {"Torch.b.0.forward": {"output": [tensor()]}}))
+    assert dump.problems == () and dump.calls.is_nan is not None
+    assert dump.calls.is_nan.tolist() == [1, 0, -1, -1]
+    assert read_one(tmp_path, "Torch.c.0.forward", {"output": []}).calls.is_nan is None
 
 
 def test_statistics_that_are_not_there(tmp_path: Path) -> None:

@@ -13,8 +13,18 @@ def test_every_kind_says_what_it_is_and_how_it_is_made() -> None:
         assert kind.area in get_args(Area)
 
 
-def test_only_the_dump_is_read() -> None:
-    assert [kind.id for kind in KINDS.values() if kind.is_read] == ["msprobe.dump"]
+def test_these_kinds_are_read() -> None:
+    read = {kind.id for kind in KINDS.values() if kind.is_read}
+    monitor = {"msprobe.monitor_v1", "msprobe.monitor_v2", "msprobe.monitor_anomaly"}
+    settings = {"cann.acl_config", "device.environment", "device.script", "npulse.round"}
+    assert {"msprobe.dump", *monitor, *settings} <= read
+
+
+def test_what_an_overflow_was_switched_on_with_is_of_that_area_too() -> None:
+    settings = {"cann.acl_config", "device.environment", "device.script", "npulse.round"}
+    assert settings <= {kind.id for kind in kinds_of("overflow")}
+    assert KINDS["device.script"].areas == ("device", "overflow")
+    assert KINDS["npulse.round"].areas == ("rounds", "overflow")
 
 
 def test_every_area_has_kinds_and_they_make_up_the_table() -> None:

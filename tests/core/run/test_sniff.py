@@ -31,8 +31,8 @@ def _kind(folder: Path, name: str, content: bytes | str) -> str | None:
         "README.md",
         "README.txt",
         "requirements.txt",
-        "train.py",
-        "run.sh",
+        "train.pyc",
+        "run.csh",
         "model.safetensors",
         "img_1.jpg",
         "stack.json",
@@ -178,6 +178,28 @@ def test_logs_by_telltale_lines(tmp_path: Path, text: str, kind: str | None, pla
     assert _kind(tmp_path, "any.log", content) == kind
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("run.sh", "#!/bin/bash\nexport INF_NAN_MODE_ENABLE=0\npython train.py\n", "device.script"),
+        ("run.sh", "MSDEBUG_OVERFLOW_MODE=1 python train.py\n", "device.script"),
+        ("run.sh", "export ASCEND_WORK_PATH=/w\n", "device.script"),
+        ("run.sh", "# a note\n" * 1500 + "ASCEND_LAUNCH_BLOCKING=1 python train.py\n", "device.script"),
+        ("run.sh", "source /usr/local/Ascend/set_env.sh\necho $ASCEND_HOME_PATH\n", None),
+        ("train.py", 'os.environ["MS_ASCEND_CHECK_OVERFLOW_MODE"] = "INFNAN_MODE"\n', "device.script"),
+        ("train.py", "os.environ['ASCEND_RT_VISIBLE_DEVICES'] = '0'\n", "device.script"),
+        ("train.py", 'os.environ.setdefault("ASCEND_LAUNCH_BLOCKING", "1")\n', "device.script"),
+        ("train.py", 'if os.environ["ASCEND_HOME_PATH"] == "": raise SystemExit\n', None),
+        ("model.py", "import torch\nimport torch_npu\n", None),
+        ("env.txt", "HOME=/root\nINF_NAN_MODE_ENABLE=1\n", "device.environment"),
+        ("env.txt", 'declare -x MS_ASCEND_CHECK_OVERFLOW_MODE="INFNAN_MODE"\n', "device.environment"),
+        ("env.txt", "MSDEBUG_DUMP_PATH=/d\n", "device.environment"),
+    ],
+)
+def test_scripts_by_the_settings_in_them(tmp_path: Path, name: str, text: str, kind: str | None) -> None:
+    assert _kind(tmp_path, name, text) == kind
+
+
 def test_a_binary_is_no_log(tmp_path: Path) -> None:
     assert _kind(tmp_path, "a.out", b"\x7fELF\0\0[mssanitizer] Start") is None
 
@@ -225,7 +247,7 @@ def test_an_empty_file_is_what_its_name_promises(tmp_path: Path) -> None:
 
 _NAMES = (
     *("a.csv", "a.json", "a.jsonl", "a.log", "a.xlsx", "a.db", "version.info", "visualize_data.bin"),
-    *("intensor0.bin", "Conv2D.c.1.2.1749633330000123", "mapping.csv", "start_info", "x.toml"),
+    *("intensor0.bin", "Conv2D.c.1.2.1749633330000123", "mapping.csv", "start_info", "x.toml", "x.sh"),
 )
 
 

@@ -10,9 +10,9 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, say
 
 from ...glyphs import Glyphs
-from ...messages import tr
 from ...roles import state_formatter
 from ...widgets.table_view import ColumnSpec
+from ..columns import io_formatter
 
 HIDDEN_AT_FIRST = frozenset(
     (
@@ -56,14 +56,6 @@ _ORDER = (
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
 
-_IO_WORDS = {
-    "input": "io.input",
-    "output": "io.output",
-    "kwargs": "io.kwargs",
-    "parameters": "io.parameters",
-    "parameters_grad": "io.parameters-grad",
-}
-
 _EXPONENT = frozenset(
     (
         "max_abs_error",
@@ -106,7 +98,7 @@ def _spec(table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang) -> Co
     if name == "state":
         return ColumnSpec(name, title, format=state_formatter(glyphs, lang), max_width=12, priority=1)
     if name == "io":
-        return ColumnSpec(name, title, format=_io_formatter(lang), max_width=28, priority=1)
+        return ColumnSpec(name, title, format=io_formatter(lang), max_width=28, priority=1)
     if name == "cosine":
         instead = _nonfinite(table)
         return ColumnSpec(name, title, format="fixed", decimals=6, priority=2, instead=instead)
@@ -121,18 +113,6 @@ def _spec(table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang) -> Co
 
 def _short(value: object) -> str:
     return short_name(str(value))
-
-
-def _io_formatter(lang: Lang) -> Callable[[object], str]:
-    """ "input 0" in the user's language; an argument's own name stays as it is."""
-    if lang == "en":
-        return str
-
-    def show(value: object) -> str:
-        word, blank, rest = str(value).partition(" ")
-        return f"{tr(_IO_WORDS[word], lang)}{blank}{rest}" if word in _IO_WORDS else str(value)
-
-    return show
 
 
 def _reason_formatter(lang: Lang) -> Callable[[object], str]:

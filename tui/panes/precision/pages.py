@@ -1,9 +1,8 @@
-"""Small screens of the precision pane: which captures to compare, the module tree."""
+"""A screen of the precision pane: the module tree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -11,35 +10,13 @@ from textual.message import Message
 from textual.widgets import Static
 
 from ...roles import role_formatter, style_by_role, verdict_formatter
-from ...screens.page import Page, PickPage, matching
-from ...screens.rows import Row
+from ...screens.page import Page
 from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
 from .columns import heading
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import Comparison, RankComparison
     from npulse.core.table import Table
-
-
-class ChoicePage(PickPage):
-    """One of some named things; Enter dismisses with its value."""
-
-    placeholder_id = "choice.placeholder"
-
-    def __init__(self, title_id: str, choices: Sequence[tuple[str, Any]]) -> None:
-        super().__init__()
-        self._title_id = title_id
-        self._choices = tuple(choices)
-
-    def title_text(self) -> str:
-        return self.tr(self._title_id)
-
-    def empty_text(self) -> str:
-        return self.tr("choice.none")
-
-    def make_rows(self) -> Sequence[Row]:
-        rows = [Row(name, value=value) for name, value in self._choices]
-        return matching(self.typed, rows, lambda row: row.text)
 
 
 class ModulesPage(Page["int | None"]):

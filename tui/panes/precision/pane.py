@@ -14,11 +14,12 @@ from npulse.core.text import Lang
 
 from ...actions import bindings_for
 from ...keymap import show_keys
+from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
 from .jobs import Alone, Choice, capture_choices, compare_round, pairs_of
-from .pages import ChoicePage, ModulesPage
+from .pages import ModulesPage
 from .summary import alone_lines, shown_lines
 
 if TYPE_CHECKING:
@@ -158,9 +159,9 @@ class PrecisionPane(TablePane[PrecisionView]):
 
     @work(thread=True, exclusive=True, group="stack", exit_on_error=False, description="stack")
     def _load_stack(self, rank: RankComparison, row: int) -> None:
-        from npulse.core.precision.explain import stack_lines
+        from npulse.core.precision.explain import stack_of
 
-        self.app.call_from_thread(self._show_stack, stack_lines(rank, row))
+        self.app.call_from_thread(self._show_stack, stack_of(rank, row))
 
     def _show_stack(self, lines: list[str]) -> None:
         if lines:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
+from npulse.core.calls.source import source_place
 from npulse.core.formats.msprobe.records import Frame
-from npulse.core.precision import explain
 
 
-def rank_with(file: str) -> Any:
-    frame = Frame(file, 7, "forward", "x = y")
-    pairing = SimpleNamespace(row_call=[0])
-    return cast(Any, SimpleNamespace(rows=SimpleNamespace(pairing=pairing), frames_of=lambda call: (frame,)))
+def stack_of(file: str) -> tuple[Frame, ...]:
+    return (Frame(file, 7, "forward", "x = y"),)
 
 
 @pytest.fixture
@@ -29,20 +25,20 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_the_run_is_opened_at_its_line(run: Path) -> None:
-    assert explain.source_place(rank_with("model/net.py"), 0, run) == (run / "model" / "net.py", 7)
+    assert source_place(stack_of("model/net.py"), run) == (run / "model" / "net.py", 7)
 
 
 @pytest.mark.parametrize("name", ["../secret.py", "model/../../secret.py", "model", "no/such.py"])
 def test_a_relative_name_does_not_leave_the_run(run: Path, name: str) -> None:
-    assert explain.source_place(rank_with(name), 0, run) is None
+    assert source_place(stack_of(name), run) is None
 
 
 def test_a_link_out_of_the_run_is_not_followed(run: Path) -> None:
     (run / "link.py").symlink_to(run.parent / "secret.py")
-    assert explain.source_place(rank_with("link.py"), 0, run) is None
+    assert source_place(stack_of("link.py"), run) is None
 
 
 def test_an_absolute_name_counts_for_python_files_only(run: Path) -> None:
     script = run.parent / "secret.py"
-    assert explain.source_place(rank_with(str(script)), 0, run) == (script, 7)
-    assert explain.source_place(rank_with(str(run.parent / "secret")), 0, run) is None
+    assert source_place(stack_of(str(script)), run) == (script, 7)
+    assert source_place(stack_of(str(run.parent / "secret")), run) is None

@@ -1,0 +1,52 @@
+"""Which layer of the model each call belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.names import layer_of, parse_name
+from npulse.core.formats.msprobe.records import Construct
+
+_MAX_DEPTH = 64
+
+
+def layers_of_calls(
+    names: Sequence[str], construct: Construct | None
+) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Layer index per call, and labels, in execution order.
+
+    Calls without a layer of their own go with the one before them. Where no call has a layer each call is an
+    entry of its own.
+    """
+    numbers = [layer_number(name, construct) for name in names]
+    if all(n is None for n in numbers):
+        return np.arange(len(names), dtype=np.int64), list(names)
+    index = np.zeros(len(names), np.int64)
+    labels: list[str] = []
+    current: tuple[str, int | None] | None = None
+    for call, (name, layer) in enumerate(zip(names, numbers, strict=True)):
+        direction = parse_name(name).direction
+        direction = "backward" if direction == "grad" else direction
+        before = current[1] if current is not None and current[0] == direction else None
+        key = (direction, layer if layer is not None else before)
+        if key != current:
+            current = key
+            labels.append(direction if key[1] is None else f"layer {key[1]} {direction}")
+        index[call] = len(labels) - 1
+    return index, labels
+
+
+def layer_number(name: str, construct: Construct | None) -> int | None:
+    """The number of the layer that an entry lies in, by its own name or that of a module around it."""
+    found = layer_of(name)
+    parents = construct.parents if construct else {}
+    parent = parents.get(name)
+    for _ in range(_MAX_DEPTH):
+        if found is not None or parent is None:
+            break
+        found = layer_of(parent)
+        parent = parents.get(parent)
+    return found

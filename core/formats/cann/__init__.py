@@ -1,0 +1,1 @@
+"""CANN dumps: file names, the binary container, overflow records (Opdebug), statistics of operators."""

@@ -1,0 +1,296 @@
+"""The analysis of a round: every rank read, looked through, followed across ranks and steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from npulse.core.calls.meetings import meetings_of
+from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.formats.json_window import shown_path
+from npulse.core.formats.msprobe.records import TENSOR, Dump
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
+from npulse.core.run.model import Artifact, Run
+from npulse.core.scale import open_executor, ordered_results
+
+from .context import Context, read_context
+from .criteria import Settings
+from .gradients import Gradients, read_gradients
+from .graph import GraphPart, read_graph
+from .health import BY_TENSOR, contradictions, from_statistics
+from .places import Places
+from .ranks import Place, RankOverflow, follow_collectives
+from .roles import Origin, Roles
+from .steps import CausedBy, follow_steps
+from .walk import walk
+from .work import ScanJob, look_closer, scan_tensor
+
+SMALL_BYTES = 64 << 20
+"""Up to here a second process costs more than it saves."""
+
+
+MAX_PLACED_CALLS = 64
+"""Calls behind an origin of which it is looked up where their bad elements lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """All that was found. stage: "statistics" while tensor files are still to be read, then "complete".
+
+    places: where bad elements lie, by (place of the rank, leaf row). caused_by: see `steps.follow_steps`.
+    captures: the captures that were looked at, by (round, name).
+    """
+
+    root: Path
+    ranks: tuple[RankOverflow, ...]
+    graph: tuple[GraphPart, ...]
+    gradients: Gradients | None
+    context: Context
+    settings: Settings
+    artifacts: tuple[Artifact, ...]
+    problems: tuple[Problem, ...]
+    stage: str = "complete"
+    places: dict[tuple[int, int], Places] = field(default_factory=dict)
+    caused_by: CausedBy = field(default_factory=dict)
+
+    @property
+    def looked_through(self) -> tuple[RankOverflow, ...]:
+        """Rank-steps of captures, and operators of graph-mode dumps in the same form."""
+        return (*self.ranks, *(part.rank for part in self.graph))
+
+    def relative(self, path: Path) -> str:
+        return shown_path(path, self.root)
+
+    def origins(self) -> list[tuple[int, Origin]]:
+        """(place, origin) of all, in the order in which they happened: step, meetings before, rank, call."""
+        ranks = self.looked_through
+        found = [(place, origin) for place, rank in enumerate(ranks) for origin in rank.roles.origins]
+
+        def when(one: tuple[int, Origin]) -> tuple[int, int, int, int, int]:
+            place, origin = one
+            rank = ranks[place]
+            is_early = origin.cause in ("inputs-unknown", "first-seen", "peer")
+            return (rank.step or 0, rank.time_of(origin.call), int(is_early), origin.call, place)
+
+        return sorted(found, key=when)
+
+
+OnUpdate = Callable[[Overflow], None]
+
+
+def analyse(
+    run: Run,
+    captures: Sequence[tuple[str, Sequence[Artifact]]],
+    others: Sequence[Artifact],
+    settings: Settings,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: OnUpdate | None = None,
+) -> Overflow:
+    """Look through the captures (name, rank-steps) and the other artifacts of one round.
+
+    on_update gets what the statistics tell, before tensor files are read. A rank that cannot be read is a
+    Problem and the others are looked at; InputError where nothing can be.
+    """
+    root = run.path if os.path.isdir(run.path) else run.path.parent
+    problems: list[Problem] = []
+    ranks, first = _load(root, captures, settings, problems, progress, is_cancelled)
+    graph = read_graph(root, others, settings, problems, progress, is_cancelled)
+    gradients = read_gradients(root, others, settings, problems, is_cancelled)
+    if first is not None and not (ranks or graph or gradients):
+        raise first
+    artifacts = tuple(artifact for _, members in captures for artifact in members)
+    found = Overflow(
+        root=root,
+        ranks=tuple(ranks),
+        graph=graph,
+        gradients=gradients,
+        context=read_context(root, others, ranks, settings, problems),
+        settings=settings,
+        artifacts=(*artifacts, *others),
+        problems=tuple(problems),
+    )
+    jobs = [_scan_jobs(rank) for rank in ranks] if settings.read_tensors else []
+    if not any(jobs):
+        return _followed(found, {})
+    if on_update is not None:
+        copies = tuple(replace(rank, health=rank.health.copy(), roles=_walked(rank)) for rank in ranks)
+        on_update(replace(_followed(replace(found, ranks=copies), {}), stage="statistics"))
+    n_bytes = sum(_job_bytes(job) for of_rank in jobs for job in of_rank)
+    with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
+        for rank, of_rank in zip(ranks, jobs, strict=True):
+            problems += _scan(executor, rank, of_rank, settings, progress, is_cancelled)
+        again = tuple(replace(rank, roles=_walked(rank)) for rank in ranks)
+        places = _look_closer(executor, again, progress, is_cancelled)
+    return _followed(replace(found, ranks=again, problems=tuple(problems)), places)
+
+
+def _load(
+    root: Path,
+    captures: Sequence[tuple[str, Sequence[Artifact]]],
+    settings: Settings,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[list[RankOverflow], InputError | None]:
+    ranks: list[RankOverflow] = []
+    first: InputError | None = None
+    wanted = [
+        (name, artifact)
+        for name, members in captures
+        for artifact in members
+        if settings.rank in (None, artifact.rank) and settings.step in (None, artifact.step)
+    ]
+    for done, (name, artifact) in enumerate(wanted):
+        check(is_cancelled)
+        progress(Progress("read", done, len(wanted), "ranks"))
+        try:
+            dump = read_rank(artifact.path, root, progress, is_cancelled)
+        except InputError as error:
+            first = first or error
+            problems.append(Problem.from_error(error, artifact.relative))
+            continue
+        problems += dump.problems
+        ranks.append(look_through(artifact, name, root, dump, settings, problems))
+    return ranks, first
+
+
+def look_through(
+    artifact: Artifact, capture: str, root: Path, dump: Dump, settings: Settings, problems: list[Problem]
+) -> RankOverflow:
+    """One rank-step as its statistics tell it."""
+    relative = partial(shown_path, root=root)
+    health = from_statistics(dump, settings.criteria.near_ratio)
+    problems += contradictions(dump, health, relative(dump.path))
+    construct = hierarchy_of(dump, root, problems, relative) if dump.calls.names else None
+    meetings = meetings_of(dump, artifact.rank)
+    roles = walk(dump, health, construct, meetings)
+    return RankOverflow(artifact, capture, root, dump, health, construct, meetings, roles)
+
+
+def _walked(rank: RankOverflow) -> Roles:
+    return walk(rank.dump, rank.health, rank.construct, rank.meetings)
+
+
+def _followed(found: Overflow, places: dict[tuple[int, int], Places]) -> Overflow:
+    """With origins followed across ranks and steps, and the call stacks of the ranks that have some."""
+    ranks = follow_collectives(found.ranks)
+    caused_by = follow_steps(ranks)
+    problems = list(found.problems)
+    told = tuple(
+        replace(rank, stacks=stacks_of(rank.dump, found.root, problems, found.relative))
+        if rank.roles.origins and rank.stacks is None
+        else rank
+        for rank in ranks
+    )
+    for number, part in enumerate(found.graph):
+        places = places | {(len(told) + number, row): seen for row, seen in part.places.items()}
+    return replace(found, ranks=told, places=places, caused_by=caused_by, problems=tuple(problems))
+
+
+def source_of(found: Overflow, place: int, call: int) -> Place | None:
+    """The call in which the trouble of a bad call began, followed across ranks and steps; None if unknown."""
+    ranks = found.looked_through
+    seen: set[Place] = set()
+    at: Place | None = (place, call)
+    while at is not None and at not in seen:
+        seen.add(at)
+        rank = ranks[at[0]]
+        cause = rank.roles.cause_of.get(at[1])
+        if cause is None:
+            return None
+        here = (at[0], cause)
+        if here[1] in rank.carriers:
+            at = rank.carriers[here[1]]
+        elif here in found.caused_by:
+            at = found.caused_by[here]
+        else:
+            return here
+    return None
+
+
+# ---- tensor files ----
+
+
+def _scan_jobs(rank: RankOverflow) -> list[ScanJob]:
+    """One job for each recorded tensor file of numbers that can overflow or be clipped."""
+    leaves, health = rank.dump.leaves, rank.health
+    folder = rank.dump.tensor_dir
+    wanted = (leaves.kind == TENSOR) & (leaves.data_name >= 0) & (health.n_elements != 0)
+    wanted &= health.is_float | health.is_quantised | (leaves.dtype < 0)
+    jobs = []
+    for row in np.flatnonzero(wanted).tolist():
+        dtype, shape = int(leaves.dtype[row]), int(leaves.shape[row])
+        jobs.append(
+            ScanJob(
+                row,
+                folder,
+                leaves.data_names[int(leaves.data_name[row])],
+                rank.root,
+                leaves.dtypes[dtype] if dtype >= 0 else None,
+                leaves.shapes[shape] if shape >= 0 else None,
+            )
+        )
+    return jobs
+
+
+def _job_bytes(job: ScanJob) -> int:
+    return 4 * int(np.prod(job.shape, dtype=np.int64)) if job.shape is not None else SMALL_BYTES
+
+
+def _scan(
+    executor: Executor,
+    rank: RankOverflow,
+    jobs: Sequence[ScanJob],
+    settings: Settings,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> list[Problem]:
+    """Read each tensor once; what its elements say replaces what its statistics said."""
+    problems: list[Problem] = []
+
+    def step(done: int) -> None:
+        progress(Progress("scan", done, len(jobs), "tensors"))
+
+    scan = partial(scan_tensor, near_ratio=settings.criteria.near_ratio)
+    for result in ordered_results(executor, scan, jobs, is_cancelled=is_cancelled, on_done=step):
+        problems += result.problems
+        if result.scan is not None:
+            rank.health.put(result.row, result.scan)
+    return problems
+
+
+def _look_closer(
+    executor: Executor, ranks: Sequence[RankOverflow], progress: ProgressCallback, is_cancelled: IsCancelled
+) -> dict[tuple[int, int], Places]:
+    """Where bad elements lie: of tensors in which something begins or is legal, and of what was given."""
+    found: dict[tuple[int, int], Places] = {}
+    for place, rank in enumerate(ranks):
+        calls = rank.roles.origin_calls() | set(rank.roles.legal)
+        calls |= set(sorted(rank.roles.cause_of)[:MAX_PLACED_CALLS])
+        jobs = [job for job in _scan_jobs(rank) if int(rank.dump.leaves.call[job.row]) in calls]
+        closer = [j for j in jobs if rank.health.flags[j.row] and rank.health.basis[j.row] == BY_TENSOR]
+
+        def step(done: int, n: int = len(closer)) -> None:
+            progress(Progress("look closer", done, n, "tensors"))
+
+        for result in ordered_results(executor, look_closer, closer, is_cancelled=is_cancelled, on_done=step):
+            if result.places is not None:
+                found[place, result.row] = result.places
+    return found

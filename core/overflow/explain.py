@@ -1,0 +1,587 @@
+"""One origin in words and figures: what came out of what, why, what fed it, where it went, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from npulse.core.calls.content import find_producer
+from npulse.core.calls.source import frames_of, source_line
+from npulse.core.figures import amount, number
+from npulse.core.findings import Figures, Finding, Location, Related, Role
+from npulse.core.formats.json_window import shown_path
+from npulse.core.formats.msprobe.construct import ancestors
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import OUTPUT
+from npulse.core.formats.tensors import dtype_of
+from npulse.core.text import Lang, columns_of, say
+
+from .analyse import Overflow
+from .diagnosis import Diagnosis, diagnose
+from .health import HIGH, LOW, MINUS, NAN, PLUS
+from .places import Places, RowHits
+from .ranks import RankOverflow
+from .roles import Origin
+from .spread import Followers, Spread, spread_of
+from .texts import TEXTS
+from .trace import Step, Trace, data_inputs, trace
+
+AREA = "overflow"
+LEAST_SHARE = 1e-4
+"""A smaller share is shown as less than this: float32 has room for 38 digits of nothing."""
+WORTH_SHARE = 0.01
+"""Share of the range from which an input's size is told as one."""
+AXES = {"batch": "batches", "head": "heads", "row": "rows", "column": "columns", "element": "elements"}
+"""Names of figures: the indices of an axis on which abnormal elements lie."""
+_DOMAINS = ("log-negative", "root-negative", "arc-outside", "zero-division")
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An origin with all that is known of it. places: of its first bad tensor, where elements were read."""
+
+    place: int
+    rank: RankOverflow
+    origin: Origin
+    trace: Trace
+    diagnosis: Diagnosis
+    spread: Spread
+    places: Places | None
+
+    @property
+    def row(self) -> int:
+        return self.origin.rows[0]
+
+    @property
+    def flags(self) -> int:
+        found = 0
+        for row in self.origin.rows:
+            found |= int(self.rank.health.flags[row])
+        return found
+
+    @property
+    def is_saturated(self) -> bool:
+        return not self.flags & (NAN | PLUS | MINUS)
+
+
+def explained(found: Overflow, place: int, origin: Origin, followers: Followers) -> Explained:
+    """Trace, diagnosis and spread of one origin. Cost: a few passes over the columns of its rank."""
+    rank = found.looked_through[place]
+    criteria = found.settings.criteria
+    steps = trace(rank, origin, depth=int(criteria.trace_calls), near_ratio=criteria.near_ratio)
+    spread = spread_of(found, place, origin, followers)
+    return Explained(
+        place,
+        rank,
+        origin,
+        steps,
+        diagnose(rank, origin, spread.given),
+        spread,
+        found.places.get((place, origin.rows[0])),
+    )
+
+
+def origin_finding(found: Overflow, this: Explained, lang: Lang) -> Finding:
+    """The finding of an origin; `told` is its upstream table as lines."""
+    rank, origin = this.rank, this.origin
+    cause = origin.cause
+    role: Role = "unknown" if cause in ("inputs-unknown", "first-seen", "peer") else "origin"
+    return Finding(
+        area=AREA,
+        severity="error",
+        rule=rule_of(this),
+        role=role,
+        subject=subject_of(rank, origin),
+        message=message_of(found, this, lang),
+        next_step=next_step(this, lang),
+        source=source_line(frames_of(rank.stacks, rank.name(origin.call))),
+        figures=origin_figures(this),
+        related=tuple(_related(found, this)),
+        location=location_of(rank, origin.call, this.row),
+        told=tuple(upstream_lines(this, lang)) if len(this.trace.steps) > 1 else (),
+    )
+
+
+def rule_of(this: Explained) -> str:
+    """The stable rule id of an origin."""
+    cause = this.origin.cause
+    if cause == "operator":
+        return "overflow.saturated" if this.is_saturated else "overflow.origin"
+    return f"overflow.{cause}"
+
+
+def subject_of(rank: RankOverflow, origin: Origin) -> str:
+    """The call, or the leaf where what arrives is to blame."""
+    if origin.cause in ("parameter", "input"):
+        return rank.dump.leaf_name(origin.rows[0])
+    return rank.name(origin.call)
+
+
+def location_of(rank: RankOverflow, call: int, row: int) -> Location:
+    """Where a row can be looked up: dump file, byte of the entry, row of the leaf in its rank."""
+    byte = int(rank.dump.calls.byte[call])
+    where = shown_path(rank.dump.path, rank.root)
+    return Location(where, rank.rank, rank.step, row, None, byte if byte >= 0 else None)
+
+
+# ---- words ----
+
+
+def what_of(flags: int, lang: Lang) -> str:
+    """NaN and Inf ... in words."""
+    words = [
+        say(TEXTS, f"what-{word}", lang)
+        for bit, word in ((NAN, "nan"), (PLUS, "plus"), (MINUS, "minus"))
+        if flags & bit
+    ]
+    if not words and flags & (HIGH | LOW):
+        words = [say(TEXTS, "what-saturated", lang)]
+    return say(TEXTS, "what-join", lang).join(words)
+
+
+def message_of(found: Overflow, this: Explained, lang: Lang) -> str:
+    """All sentences, the one that says why it is an origin first."""
+    parts = [_because(this, lang), _why(this, lang), _where(this, lang), _suspected(this, lang)]
+    parts += [_spread(this, lang), _repeats(this, lang), _steps_behind(found, this, lang)]
+    line = source_line(frames_of(this.rank.stacks, this.rank.name(this.origin.call)))
+    if line:
+        parts.append(say(TEXTS, "source-line", lang, line=line))
+    return "".join(parts)
+
+
+def _because(this: Explained, lang: Lang) -> str:
+    rank, origin = this.rank, this.origin
+    values: dict[str, Any] = {"what": what_of(this.flags, lang), "inputs": _inputs(this, lang)}
+    key = origin.cause
+    if key == "operator" and this.is_saturated:
+        key = "saturated"
+        values |= {
+            "largest": amount(float(rank.health.largest[this.row])),
+            "dtype": dtype_name(rank, this.row),
+        }
+        values["n"] = _count(this, "saturated", lang)
+    elif key == "parameter":
+        values["before"] = say(TEXTS, _age(rank), lang, step=(rank.step or 0) - 1)
+    elif key == "gap":
+        after = rank.name(origin.after) if origin.after >= 0 else say(TEXTS, "gap-start", lang)
+        names = ", ".join(origin.between)
+        values |= {"after": after, "between": say(TEXTS, "gap-between", lang, names=names) if names else ""}
+    elif key == "uninitialised":
+        values["buffer"] = _legal_names(this)
+    elif key in ("masked-row", "legal-inf"):
+        values["legal"] = _legal_names(this)
+        rows = masked_rows(this)
+        values["rows"] = say(TEXTS, "masked-rows-at", lang, rows=rows) if rows else ""
+        key = "masked-row-suspected" if key == "masked-row" and not rows else key
+    elif key == "peer":
+        missing = ", ".join(map(str, this.spread.missing))
+        values["missing"] = say(TEXTS, "peer-missing", lang, ranks=missing) if missing else ""
+    elif key == "gradient":
+        name = parse_name(rank.name(origin.call))
+        values["module"] = name.path or name.full
+    elif key == "inputs-unknown":
+        values["n"] = sum(not rank.health.is_known[r] for r in data_inputs(rank, origin.call))
+    return say(TEXTS, key, lang, **values)
+
+
+def _age(rank: RankOverflow) -> str:
+    if rank.step is None:
+        return "parameter-anytime"
+    return "parameter-later" if rank.step else "parameter-first"
+
+
+def _legal_names(this: Explained) -> str:
+    rank = this.rank
+    calls = dict.fromkeys(_maker(rank, row) for row in this.origin.legal)
+    return ", ".join(calls) or "-"
+
+
+def _maker(rank: RankOverflow, row: int) -> str:
+    """The call that wrote a legal or unwritten leaf first; the leaf itself where it arrives."""
+    made = find_producer(rank.dump, row, with_modules=True)
+    seen: set[int] = set()
+    while made >= 0 and made not in seen:
+        seen.add(made)
+        call = int(rank.dump.leaves.call[made])
+        if rank.roles.legal.get(call) not in ("mask", "unwritten"):
+            return rank.name(call)
+        given = [r for r in rank.dump.leaf_range(call) if r != made and rank.health.flags[r]]
+        before = find_producer(rank.dump, given[0], with_modules=True) if given else -1
+        if before < 0:
+            return rank.name(call)
+        made = before
+    return rank.dump.leaf_name(row)
+
+
+def masked_rows(this: Explained) -> str:
+    """The fully masked rows of the legal inputs, as text; "" where none are known."""
+    for row in this.origin.legal:
+        places = this.spread.places_of.get(row)
+        if places is not None and masked_in(places).n:
+            return rows_text(masked_in(places))
+    return ""
+
+
+def masked_in(places: Places) -> RowHits:
+    """Rows that a mask closes as a whole, whatever it fills them with."""
+    return places.rows_minus_inf if places.rows_minus_inf.n else places.rows_lowest
+
+
+def rows_text(rows: RowHits) -> str:
+    """The first of them by index."""
+    return ", ".join(index_text(index) for index in rows.first[:4]) + (", ..." if rows.n > 4 else "")
+
+
+def index_text(index: Sequence[int]) -> str:
+    """(3,) is "3", (0, 5) is "[0,5]"."""
+    return str(index[0]) if len(index) == 1 else str(list(index)).replace(" ", "")
+
+
+def _inputs(this: Explained, lang: Lang) -> str:
+    """How large the inputs were, where that explains something."""
+    rank, health = this.rank, this.rank.health
+    rows = [
+        r for r in data_inputs(rank, this.origin.call) if health.is_known[r] and np.isfinite(health.absmax[r])
+    ]
+    if not rows:
+        return ""
+    limit = float(health.largest[this.row])
+    absmaxes = [float(health.absmax[r]) for r in rows]
+    if this.diagnosis.kind == "sum" and len(rows) > 1 and sum(absmaxes[:2]) > limit:
+        return say(TEXTS, "inputs-sum", lang, largest=amount(sum(absmaxes[:2])), limit=amount(limit))
+    row = rows[int(np.argmax(absmaxes))]
+    share = health.headroom(row)
+    if share is None:
+        return ""
+    values = {"largest": amount(max(absmaxes)), "share": percent(share), "dtype": dtype_name(rank, row)}
+    return say(TEXTS, "inputs" if share >= WORTH_SHARE else "inputs-small", lang, **values)
+
+
+def _why(this: Explained, lang: Lang) -> str:
+    diagnosis = this.diagnosis
+    key = f"why-{diagnosis.kind}"
+    text = ""
+    if key in TEXTS and (diagnosis.at_most is not None or diagnosis.value is not None):
+        at_most = amount(diagnosis.at_most) if diagnosis.at_most is not None else ""
+        value = number(diagnosis.value) if diagnosis.value is not None else ""
+        text = say(TEXTS, key, lang, at_most=at_most, value=value)
+    own = dtype_name(this.rank, this.row)
+    wider = [name for name in diagnosis.holds_in if name != own]
+    if wider:
+        text += say(TEXTS, "holds", lang, dtypes=_joined(wider[:2], lang))
+        if diagnosis.input_scale is not None and diagnosis.input_scale < 1:
+            text += say(TEXTS, "holds-scale", lang, dtype=own, scale=1 / diagnosis.input_scale)
+    if diagnosis.late_scale:
+        text += say(TEXTS, "late-scale", lang, call=diagnosis.late_scale)
+    return text
+
+
+def _joined(names: Sequence[str], lang: Lang) -> str:
+    return (" or " if lang == "en" else " 或 ").join(names)
+
+
+def _where(this: Explained, lang: Lang) -> str:
+    """How many elements and where, if their elements were read."""
+    places = this.places
+    if places is None or not places.first:
+        return ""
+    axes = ""
+    for axis in places.axes:
+        if axis.n_hit and axis.n_hit < axis.length and axis.n_hit <= 4:
+            indices = ",".join(map(str, axis.first))
+            name = say(TEXTS, f"axis-{axis.name}", lang) if f"axis-{axis.name}" in TEXTS else axis.name
+            axes += say(TEXTS, "where-axis", lang, axis=name, indices=indices)
+    first = index_text(places.first[0].index) if places.first[0].index else "[]"
+    n, of = places.n_bad, int(this.rank.health.n_elements[this.row])
+    return say(TEXTS, "where", lang, n=number(n), of=number(of), index=first, axes=axes)
+
+
+def _count(this: Explained, name: str, lang: Lang) -> str:
+    n, of = this.rank.health.count(name, this.row), int(this.rank.health.n_elements[this.row])
+    if not n or of <= 0:
+        return say(TEXTS, "count-some", lang)
+    return say(TEXTS, "count-of", lang, n=number(n), of=number(of), percent=100 * n / of)
+
+
+def _suspected(this: Explained, lang: Lang) -> str:
+    if not this.trace.suspects:
+        return ""
+    step = this.trace.suspects[0]
+    rank, health = this.rank, this.rank.health
+    growth = step.growth_ratio or 0.0
+    grown = say(TEXTS, "grown", lang, ratio=number(growth)) if growth > 2 else ""
+    return say(
+        TEXTS,
+        "suspect",
+        lang,
+        name=rank.name(step.call),
+        absmax=amount(float(health.absmax[step.row])),
+        share=percent(health.headroom(step.row) or 0.0),
+        dtype=dtype_name(rank, step.row),
+        grown=grown,
+    )
+
+
+def _spread(this: Explained, lang: Lang) -> str:
+    spread = this.spread
+    if not spread.carried_by:
+        return ""
+    begun = spread.begun_on or (this.rank.rank,)
+    others = [r for r in spread.affected_ranks if r not in begun]
+    if not others:
+        return ""
+    origin = ", ".join(map(str, begun))
+    clean = say(TEXTS, "spread-clean", lang) if spread.clean_before else ""
+    ranks = ", ".join(map(str, others))
+    return say(TEXTS, "spread", lang, call=spread.carried_by[0], origin=origin, ranks=ranks, clean=clean)
+
+
+def _repeats(this: Explained, lang: Lang) -> str:
+    return say(TEXTS, "repeats", lang, n=len(this.origin.repeats)) if this.origin.repeats else ""
+
+
+def _steps_behind(found: Overflow, this: Explained, lang: Lang) -> str:
+    steps = {
+        found.looked_through[place].step
+        for (place, _), cause in found.caused_by.items()
+        if cause == (this.place, this.origin.call)
+    }
+    listed = ", ".join(str(step) for step in sorted(s for s in steps if s is not None))
+    return say(TEXTS, "steps-behind", lang, steps=listed) if listed else ""
+
+
+def next_step(this: Explained, lang: Lang) -> str:
+    """What to do about an origin."""
+    rank, origin = this.rank, this.origin
+    wider = [n for n in this.diagnosis.holds_in if n != dtype_name(rank, this.row)] or [
+        say(TEXTS, "wider", lang)
+    ]
+    dtypes = _joined(wider[:2], lang)
+    cause = origin.cause
+    if cause == "operator":
+        if this.diagnosis.kind in _DOMAINS:
+            feeder = next((rank.name(s.call) for s in reversed(this.trace.steps) if s.distance == 1), "-")
+            return say(TEXTS, "next-domain", lang, feeder=feeder)
+        if this.is_saturated:
+            largest = amount(float(rank.health.largest[this.row]))
+            return say(TEXTS, "next-saturated", lang, dtypes=dtypes, largest=largest)
+        if this.trace.suspects:
+            name = rank.name(this.trace.suspects[0].call)
+            return say(TEXTS, "next-suspect", lang, suspect=name, dtypes=dtypes)
+        return say(TEXTS, "next-operator", lang, call=rank.name(origin.call), dtypes=dtypes)
+    key = f"next-{cause}" if f"next-{cause}" in TEXTS else "next-unknown"
+    n = max(len(this.spread.given), 2)
+    return say(TEXTS, key, lang, buffer=_legal_names(this), legal=_legal_names(this), n=n)
+
+
+# ---- figures ----
+
+
+def kind_of(flags: int) -> str:
+    """The contract's word for what is bad: NaN before Inf before saturated."""
+    if flags & NAN:
+        return "NaN"
+    if flags & PLUS:
+        return "Inf"
+    return "-Inf" if flags & MINUS else "saturated"
+
+
+def row_figures(rank: RankOverflow, row: int, places: Places | None = None) -> dict[str, Any]:
+    """What is known of one tensor; None where it is not."""
+    health, leaves = rank.health, rank.dump.leaves
+    n_inf = [health.count(name, row) for name in ("plus_inf", "minus_inf")]
+    share = health.headroom(row)
+    figures: dict[str, Any] = {
+        "absmax": float(health.absmax[row]) if health.is_known[row] else None,
+        "headroom_ratio": share,
+        "dtype": dtype_name(rank, row),
+        "shape": list(leaves.shapes[int(leaves.shape[row])]) if leaves.shape[row] >= 0 else None,
+        "n_elements": int(health.n_elements[row]) if health.n_elements[row] >= 0 else None,
+        "max": float(health.high[row]) if health.is_known[row] else None,
+        "min": float(health.low[row]) if health.is_known[row] else None,
+        "nan_count": health.count("nan", row),
+        "inf_count": None if None in n_inf else sum(n or 0 for n in n_inf),
+        "plus_inf_count": n_inf[0],
+        "minus_inf_count": n_inf[1],
+        "saturated_count": health.count("saturated", row),
+        "near_limit_count": health.count("near_limit", row),
+        "subnormal_count": health.count("subnormal", row),
+    }
+    if places is not None and places.first:
+        figures["first_index"] = list(places.first[0].index)
+        for axis in places.axes:
+            if axis.n_hit < axis.length:
+                figures[AXES.get(axis.name, axis.name)] = list(axis.first)
+        masked = masked_in(places)
+        if masked.n:
+            figures["n_masked_rows"] = masked.n
+            figures["masked_rows"] = [index[0] if len(index) == 1 else list(index) for index in masked.first]
+    return figures
+
+
+def origin_figures(this: Explained) -> Figures:
+    rank, origin, diagnosis = this.rank, this.origin, this.diagnosis
+    figures: dict[str, Any] = {"kind": kind_of(this.flags), "cause": origin.cause, "why": diagnosis.kind}
+    figures |= row_figures(rank, this.row, this.places)
+    if origin.cause in ("operator", "collective", "masked-row", "legal-inf"):
+        figures["inputs_finite"] = origin.cause in ("operator", "collective")
+        given = [r for r in data_inputs(rank, origin.call) if rank.health.is_known[r]]
+        figures["inputs_absmax"] = [float(rank.health.absmax[r]) for r in given]
+    if diagnosis.at_most is not None:
+        figures["at_most"] = diagnosis.at_most
+        figures["holds_in"] = list(diagnosis.holds_in)
+    if diagnosis.input_scale is not None:
+        figures["input_scale_ratio"] = diagnosis.input_scale
+    if diagnosis.value is not None:
+        figures["argument"] = diagnosis.value
+    module = module_of(rank, origin.call)
+    if module:
+        figures["module"] = module
+    if this.trace.suspects:
+        suspect = this.trace.suspects[0]
+        figures["suspect"] = rank.name(suspect.call)
+        figures["suspect_headroom_ratio"] = rank.health.headroom(suspect.row)
+    if origin.cause == "collective" and this.spread.begun_on:
+        figures["ranks"] = list(this.spread.begun_on)
+    if this.spread.affected_ranks:
+        figures["affected_ranks"] = list(this.spread.affected_ranks)
+    if this.spread.carried_by:
+        figures["spread_by"] = this.spread.carried_by[0]
+        figures["clean_ranks_before"] = list(this.spread.clean_before)
+    figures["inherited_calls"] = this.spread.n_inherited
+    return figures
+
+
+def module_of(rank: RankOverflow, call: int) -> str:
+    """The module entry around a call; the one around a module is not asked for."""
+    name = rank.name(call)
+    if rank.construct is None or parse_name(name).kind == "module":
+        return ""
+    return next((a for a in ancestors(rank.construct, name) if parse_name(a).kind == "module"), "")
+
+
+def _related(found: Overflow, this: Explained) -> list[Related]:
+    """Suspects, then what the origin made legal inputs of, what follows, and the peers that got it."""
+    rank = this.rank
+    related = [Related("suspect", rank.name(s.call), _step_figures(rank, s)) for s in this.trace.suspects]
+    if this.origin.cause in ("masked-row", "legal-inf", "uninitialised"):
+        related += [
+            Related("benign", _maker(rank, row), row_figures(rank, row, found.places.get((this.place, row))))
+            for row in this.origin.legal
+        ]
+    first_nan = this.spread.first_nan
+    if first_nan is not None and not this.flags & NAN:
+        place, call = first_nan
+        other = found.looked_through[place]
+        related.append(Related("inherited", other.name(call), {"kind": "NaN", "rank": other.rank}))
+    for name, origin_rank, ranks in this.spread.hops[:8]:
+        related.append(Related("inherited", name, {"from_rank": origin_rank, "to_ranks": list(ranks)}))
+    return related
+
+
+def _step_figures(rank: RankOverflow, step: Step) -> Figures:
+    figures: dict[str, Any] = {
+        "absmax": float(rank.health.absmax[step.row]),
+        "headroom_ratio": rank.health.headroom(step.row),
+        "dtype": dtype_name(rank, step.row),
+        "growth_ratio": step.growth_ratio,
+        "distance": step.distance,
+        "link": step.link,
+    }
+    module = module_of(rank, step.call)
+    return {**figures, "module": module} if module else figures
+
+
+def dtype_name(rank: RankOverflow, row: int) -> str:
+    """The dtype's one name, as far as it is known, else as the tool wrote it."""
+    leaves = rank.dump.leaves
+    if leaves.dtype[row] < 0:
+        return ""
+    written = leaves.dtypes[int(leaves.dtype[row])]
+    known = dtype_of(written)
+    return known.name if known is not None else written
+
+
+def percent(ratio: float) -> str:
+    """A share as people read it: 92.5 %."""
+    return f"{100 * ratio:.3g} %" if ratio >= LEAST_SHARE or not ratio else f"<{100 * LEAST_SHARE:g} %"
+
+
+# ---- the upstream table ----
+
+
+def upstream_lines(this: Explained, lang: Lang) -> list[str]:
+    """The trace as aligned lines for text reports and the clipboard."""
+    rank, health = this.rank, this.rank.health
+    rows = [
+        (
+            say(TEXTS, "up-title", lang),
+            "dtype",
+            "absmax",
+            say(TEXTS, "up-of-max", lang),
+            "nan",
+            "inf",
+            "sub",
+            say(TEXTS, "up-grown", lang),
+            say(TEXTS, "up-seen", lang),
+        )
+    ]
+    for step in this.trace.steps:
+        share = health.headroom(step.row)
+        known = bool(health.is_known[step.row])
+        rows.append(
+            (
+                rank.name(step.call),
+                dtype_name(rank, step.row),
+                amount(float(health.absmax[step.row])) if known else "?",
+                percent(share) if share is not None else "-",
+                shown_count(rank, step.row, "nan"),
+                shown_count(rank, step.row, "inf"),
+                shown_count(rank, step.row, "subnormal"),
+                _grown(step),
+                seen_word(this, step, lang),
+            )
+        )
+    return columns_of(rows, left=(0, 1, 8))
+
+
+def _grown(step: Step) -> str:
+    if step.growth_ratio is None:
+        return "-"
+    return f"x{number(step.growth_ratio)}" if np.isfinite(step.growth_ratio) else "inf"
+
+
+def shown_count(rank: RankOverflow, row: int, name: str) -> str:
+    """A count; ">=1" where only presence is known, "?" where nothing is."""
+    health = rank.health
+    names = ("plus_inf", "minus_inf") if name == "inf" else (name,)
+    counts = [health.count(n, row) for n in names]
+    if None not in counts:
+        return number(sum(n or 0 for n in counts))
+    bits = {"nan": NAN, "inf": PLUS | MINUS, "plus_inf": PLUS, "minus_inf": MINUS, "saturated": HIGH | LOW}
+    return ">=1" if int(health.flags[row]) & bits.get(name, 0) else "?"
+
+
+def seen_word(this: Explained, step: Step, lang: Lang) -> str:
+    """What a step is: suspect, origin, hands on, other input; by order where only that links it."""
+    words = []
+    if step.distance == 0:
+        words.append("up-origin")
+    elif any(step.call == suspect.call for suspect in this.trace.suspects):
+        words.append("up-suspect")
+    elif step.is_pass_through:
+        words.append("up-pass")
+    if step.is_side:
+        words.append("up-side")
+    if step.link in ("order", "forward"):
+        words.append(f"up-{step.link}")
+    return ", ".join(say(TEXTS, word, lang) for word in words) or "."
+
+
+def outputs_flagged(rank: RankOverflow, call: int) -> list[int]:
+    """Rows of a call's outputs that hold something bad."""
+    leaves = rank.dump.leaves
+    return [r for r in rank.dump.leaf_range(call) if leaves.side[r] == OUTPUT and rank.health.flags[r]]

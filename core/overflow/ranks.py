@@ -1,0 +1,215 @@
+"""Between ranks: a collective hands on what one rank gave; followed back to the rank where it began."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from npulse.core.calls.meetings import Meeting, Meetings
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
+from npulse.core.run.model import Artifact
+
+from .health import Health
+from .roles import UNKNOWN_ROLE, Origin, Roles
+
+Place = tuple[int, int]
+"""A call: place of its rank in the list of ranks, and its number there."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankOverflow:
+    """One rank-step of one capture, looked through.
+
+    capture: name of the dump root. carriers: calls that only hand on what a peer was given, to that peer's
+    call. clock: for each communication call, in order, that of its meeting among all ranks of the step.
+    """
+
+    artifact: Artifact
+    capture: str
+    root: Path
+    dump: Dump
+    health: Health
+    construct: Construct | None
+    meetings: Meetings
+    roles: Roles
+    carriers: dict[int, Place] = field(default_factory=dict)
+    clock: dict[int, int] = field(default_factory=dict)
+    stacks: Stacks | None = None
+
+    @property
+    def rank(self) -> int | None:
+        return self.artifact.rank
+
+    @property
+    def step(self) -> int | None:
+        return self.artifact.step
+
+    def name(self, call: int) -> str:
+        return self.dump.calls.names[call]
+
+    def time_of(self, call: int) -> int:
+        """Order of a call among all ranks of its step: the last meeting in front of it; 0 before any."""
+        calls = list(self.clock) if self.clock else []
+        before = bisect_left(calls, call)
+        return self.clock[calls[before - 1]] if before else 0
+
+
+def follow_collectives(ranks: Sequence[RankOverflow]) -> list[RankOverflow]:
+    """The ranks with carriers and clocks set: what a peer gave is no origin of the one that got it.
+
+    Ranks of one capture and step meet; a rank that was not captured leaves an origin of cause "peer".
+    Cost: O(communication calls), a few rounds where chains are long.
+    """
+    found = list(ranks)
+    groups: dict[tuple[str, int | None], list[int]] = {}
+    for place, rank in enumerate(found):
+        groups.setdefault((rank.capture, rank.step), []).append(place)
+    for places in groups.values():
+        clocks = _clocks([found[p] for p in places])
+        for place, clock in zip(places, clocks, strict=True):
+            found[place] = replace(found[place], clock=clock)
+        _settle(found, places)
+    return found
+
+
+def _settle(ranks: list[RankOverflow], places: Sequence[int]) -> None:
+    for place in places:
+        here = ranks[place]
+        for origin in list(here.roles.origins):
+            if origin.cause == "collective":
+                _settle_exchange(ranks, places, place, origin)
+            elif origin.cause == "operator" and parse_name(here.name(origin.call)).kind == "module":
+                giver = next(_same_module(ranks, places, place, origin.call), None)
+                if giver is not None:  # ranks meet inside a module of which nothing else was captured
+                    here.carriers[origin.call] = giver
+                    here.roles.drop(origin)
+
+
+def _settle_exchange(ranks: list[RankOverflow], places: Sequence[int], place: int, origin: Origin) -> None:
+    here, call = ranks[place], origin.call
+    giver = next(_givers(ranks, places, place, call), None)
+    if giver is not None:
+        here.carriers[call] = giver
+        here.roles.drop(origin)
+        return
+    if not _all_captured(ranks, places, place, call):
+        origin.cause = "peer"
+        for row in origin.rows:
+            here.roles.row[row] = UNKNOWN_ROLE
+
+
+def _givers(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int) -> Iterator[Place]:
+    """Peers that gave something bad to a meeting of this call."""
+    for peer, other in _met(ranks, places, place, call):
+        there = ranks[peer]
+        if not there.meetings.is_given(other):
+            continue
+        sends_bad = there.meetings.is_sender(other) and other in there.roles.bad_outputs
+        if other in there.roles.bad_given or sends_bad:
+            yield peer, other
+
+
+def _met(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int) -> Iterator[Place]:
+    for meeting in ranks[place].meetings.of_call.get(call, ()):
+        for peer in places:
+            other = ranks[peer].meetings.calls.get(meeting)
+            if peer != place and other is not None:
+                yield peer, other
+
+
+def _same_module(
+    ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int
+) -> Iterator[Place]:
+    name = ranks[place].name(call)
+    for peer in places:
+        if peer != place:
+            there = ranks[peer]
+            for other in there.roles.bad_given:
+                if there.name(other) == name:
+                    yield peer, other
+
+
+def _all_captured(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int) -> bool:
+    """Whether every rank that took part was captured and gave something that is known to be finite."""
+    here = ranks[place]
+    met = list(_met(ranks, places, place, call))
+    members = here.meetings.members(call)
+    numbers = {ranks[p].rank for p, _ in met} | {here.rank}
+    if members is not None and not set(members) <= numbers:
+        return False
+    if members is None and len(places) < 2:
+        return False  # a job of one process calls no collective that could bring in anything
+    if members is None and len(met) < len(places) - 1:
+        return False
+    return all(_is_known(ranks[p], c) for p, c in (*met, (place, call)))
+
+
+def _is_known(rank: RankOverflow, call: int) -> bool:
+    """Some tensor was given, and of all that were given Max and Min are known."""
+    from .walk import GIVEN
+
+    leaves, health = rank.dump.leaves, rank.health
+    given = [r for r in rank.dump.leaf_range(call) if leaves.side[r] in GIVEN and health.n_elements[r] >= 0]
+    sent = rank.meetings.is_sender(call) or bool(given) or call in rank.meetings.source
+    return sent and all(bool(health.is_known[r]) for r in given)
+
+
+def _clocks(ranks: Sequence[RankOverflow]) -> list[dict[int, int]]:
+    """For each rank: communication call to a number that is larger than that of all meetings before it."""
+    clocks: list[dict[int, int]] = [{} for _ in ranks]
+    waiting = [list(rank.meetings.of_call) for rank in ranks]
+    where: dict[Meeting, list[int]] = {}
+    for number, rank in enumerate(ranks):
+        for meeting in rank.meetings.calls:
+            where.setdefault(meeting, []).append(number)
+    at, now = [0] * len(ranks), [0] * len(ranks)
+
+    def ready_after(number: int, call: int) -> int | None:
+        """The time behind which the call can take place; None while somebody it needs is not there yet."""
+        latest = now[number]
+        here = ranks[number].meetings
+        for meeting in here.of_call[call]:
+            if meeting in here.sent:
+                continue  # who sends waits for nobody
+            for peer in where[meeting]:
+                there = ranks[peer].meetings
+                other = there.calls[meeting]
+                if meeting in there.sent:
+                    if other not in clocks[peer]:
+                        return None
+                    latest = max(latest, clocks[peer][other])
+                elif peer != number:
+                    if at[peer] < len(waiting[peer]) and waiting[peer][at[peer]] != other:
+                        return None
+                    latest = max(latest, now[peer])
+        return latest
+
+    queue = list(range(len(ranks)))
+    while queue:
+        number = queue.pop()
+        while at[number] < len(waiting[number]):
+            call = waiting[number][at[number]]
+            before = ready_after(number, call)
+            if before is None:
+                break  # goes on when the one that it waits for has moved
+            here = ranks[number].meetings
+            together = {number: call}
+            for meeting in here.of_call[call]:
+                for peer in where[meeting]:
+                    if meeting not in here.sent and meeting not in ranks[peer].meetings.sent:
+                        together[peer] = ranks[peer].meetings.calls[meeting]
+                    else:
+                        queue.append(peer)
+            for peer, other in together.items():
+                if at[peer] < len(waiting[peer]) and waiting[peer][at[peer]] == other:
+                    clocks[peer][other] = now[peer] = before + 1
+                    at[peer] += 1
+                    queue.append(peer)
+    for number, calls in enumerate(waiting):  # who waits for one that never comes: its own order
+        for call in calls[at[number] :]:
+            now[number] += 1
+            clocks[number][call] = now[number]
+    return clocks

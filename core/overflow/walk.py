@@ -1,0 +1,456 @@
+"""One walk over a rank in execution order: which bad tensors begin where, which are legal, which inherit.
+
+Only calls that have something bad are looked at, so a healthy dump costs nothing. A bad input is followed
+to the output that it is (equal content); where no captured call made it, it arrived from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from npulse.core.calls.apis import (
+    COMMUNICATION,
+    FILLERS,
+    HARMLESS,
+    LOGARITHMS,
+    MASK_TAKERS,
+    OVERWRITERS,
+    PARTIAL_WRITERS,
+    PURE_FILLERS,
+    SHAPE_ONLY,
+    UNINITIALISED,
+    WEIGHT_KEYWORDS,
+    WEIGHT_POSITIONS,
+    plain_api,
+)
+from npulse.core.calls.meetings import Meetings
+from npulse.core.formats.msprobe.construct import ancestors
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import (
+    DEBUG,
+    GRAD,
+    INPUT,
+    KWARGS,
+    OUTPUT,
+    PARAMETERS,
+    SCALAR,
+    TENSOR,
+    CallName,
+    Construct,
+    Dump,
+)
+
+from .gaps import Gap, find_gap
+from .health import HIGH, MINUS, NAN, NEGATIVE, PLUS, Health
+from .roles import BENIGN, INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
+
+GIVEN = (INPUT, KWARGS, PARAMETERS)
+BAD, LEGAL, UNWRITTEN = "bad", "legal", "unwritten"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a bad content is and which call made it last; cause: the call of its origin, -1 for legal ones."""
+
+    kind: str
+    call: int
+    cause: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What a call was given: rows of bad inputs with their source, legal rows, unwritten rows."""
+
+    bad: tuple[tuple[int, _Source], ...]
+    legal: tuple[int, ...]
+    unwritten: tuple[int, ...]
+
+
+def walk(dump: Dump, health: Health, construct: Construct | None, meetings: Meetings) -> Roles:
+    """The roles of all leaves of a rank-step, as this rank alone can tell them.
+
+    Cost: O(calls that have something bad) and a few passes over the columns.
+    """
+    return _Walk(dump, health, construct, meetings).run()
+
+
+class _Walk:
+    def __init__(self, dump: Dump, health: Health, construct: Construct | None, meetings: Meetings) -> None:
+        self.dump, self.health, self.construct, self.meetings = dump, health, construct, meetings
+        self.leaves = dump.leaves
+        self.roles = Roles(np.zeros(len(self.leaves.call), np.int8))
+        self.latest: dict[Hashable, _Source] = {}
+        self.last_bad: _Source | None = None
+        self.bad_modules: dict[str, int] = {}  # entries of modules that hold a bad call, and its cause
+        self.bad_paths: dict[str, int] = {}
+        self.tainted: dict[str, int] = {}  # forward entries that saw something bad
+        self.inputs_of_origin: dict[Hashable, Origin] = {}
+        self.unwritten_calls: set[int] = set()
+
+    def run(self) -> Roles:
+        flagged = np.flatnonzero(self.health.flags)
+        if not len(flagged):
+            return self.roles
+        calls, starts = np.unique(self.leaves.call[flagged], return_index=True)
+        late: list[tuple[int, CallName, list[int]]] = []
+        names = self.dump.calls.names
+        for call, part in zip(calls.tolist(), np.split(flagged, starts[1:]), strict=True):
+            rows: list[int] = part.tolist()
+            name = parse_name(names[call])
+            if name.kind == "grad":  # older tools write the entry long before its gradient is there
+                late.append((call, name, rows))
+            else:
+                self._visit(call, name, rows)
+        for call, name, rows in late:
+            self._visit_gradient(call, name, rows)
+        self._drop_outer_modules()
+        return self.roles
+
+    # ---- one call ----
+
+    def _visit(self, call: int, name: CallName, rows: list[int]) -> None:
+        side = self.leaves.side
+        given = [row for row in rows if side[row] in GIVEN]
+        outs = [row for row in rows if side[row] in (OUTPUT, DEBUG)]
+        taken = self._take(call, name, given)
+        if taken.bad:
+            self.roles.bad_given.add(call)
+            cause = min((source.cause for _, source in taken.bad), default=-1)
+            self._note_bad(call, name, cause)
+            self._mark(outs, INHERITED)
+            self._publish(outs, _Source(BAD, call, cause))
+            if outs:
+                self.roles.bad_outputs.add(call)
+            return
+        if outs:
+            self._judge_outputs(call, name, outs, taken)
+
+    def _judge_outputs(self, call: int, name: CallName, outs: list[int], taken: _Taken) -> None:
+        roles = self.roles
+        legal = self._why_legal(call, name, outs, taken)
+        if legal:
+            roles.legal[call] = legal
+            if legal == "unwritten" and not taken.unwritten:
+                self.unwritten_calls.add(call)
+            self._mark(outs, BENIGN)
+            self._publish(outs, _Source(UNWRITTEN if legal == "unwritten" else LEGAL, call, -1))
+            return
+        roles.bad_outputs.add(call)
+        explained = self._explained(name)
+        if explained is not None:
+            self._mark(outs, INHERITED)
+            self._note_bad(call, name, explained)
+            self._publish(outs, _Source(BAD, call, explained))
+            return
+        if name.prefix in COMMUNICATION and call in self.meetings.of_call:
+            roles.exchanges.add(call)
+            origin = Origin(call, "collective", tuple(outs))
+        else:
+            origin = Origin(
+                call, self._cause(call, name, taken), tuple(outs), (*taken.legal, *taken.unwritten)
+            )
+        self._begin(origin, name)
+        self._publish(outs, _Source(BAD, call, origin.call))
+
+    def _begin(self, origin: Origin, name: CallName) -> None:
+        """A new origin, or an earlier one that happens again with the same inputs."""
+        roles = self.roles
+        if origin.cause == "operator":
+            before = self.inputs_of_origin.setdefault(self._inputs_key(origin.call, name), origin)
+            if before is not origin:
+                before.repeats.append(origin.call)
+                self._mark(origin.rows, INHERITED)
+                self._note_bad(origin.call, name, before.call)
+                return
+        roles.origins.append(origin)
+        unknown = origin.cause in ("inputs-unknown", "first-seen")
+        self._mark(origin.rows, UNKNOWN_ROLE if unknown else ORIGIN)
+        self._note_bad(origin.call, name, origin.call)
+
+    def _note_bad(self, call: int, name: CallName, cause: int) -> None:
+        """This call is bad: modules around it and its backward have their reason."""
+        self.roles.cause_of[call] = cause
+        self.last_bad = _Source(BAD, call, cause)
+        if name.direction == "forward":
+            self.tainted.setdefault(name.full, cause)
+        if self.construct is not None:
+            for around in ancestors(self.construct, name.full):
+                if around in self.bad_modules:
+                    break
+                self.bad_modules[around] = cause
+        if name.path:
+            path = f"{name.direction} {name.path}"
+            while path not in self.bad_paths:
+                self.bad_paths[path] = cause
+                path = path.rpartition(".")[0]
+                if not path:
+                    break
+
+    def _explained(self, name: CallName) -> int | None:
+        """The origin that explains a bad output without a bad input: inside the module, or in the forward."""
+        if name.full in self.bad_modules:
+            return self.bad_modules[name.full]
+        if name.kind == "module":
+            inner = self.bad_paths.get(f"{name.direction} {name.path}")
+            if inner is not None:
+                return inner
+            if self.construct is None and self.last_bad is not None and name.direction == "forward":
+                return self.last_bad.cause  # nothing tells what ran inside: the bad call in front of it did
+        if name.kind == "debug" and self.last_bad is not None:
+            return self.last_bad.cause
+        if name.direction == "backward":
+            return self.tainted.get("forward".join(name.full.rsplit("backward", 1)))
+        return None
+
+    # ---- what a call was given ----
+
+    def _take(self, call: int, name: CallName, given: Iterable[int]) -> _Taken:
+        bad: list[tuple[int, _Source]] = []
+        legal: list[int] = []
+        unwritten: list[int] = []
+        arrived: list[int] = []
+        for row in given:
+            if self._is_unread(call, name, row):
+                continue
+            source = self.latest.get(self._key(row))
+            if source is None:
+                arrived.append(row)
+            elif source.kind == BAD:
+                bad.append((row, source))
+                self._mark((row,), INHERITED)
+            elif source.kind == LEGAL:
+                legal.append(row)
+                self._mark((row,), BENIGN)
+            elif self._is_parameter(name, row) or self._is_written(source, call, row):
+                arrived.append(row)
+            else:
+                unwritten.append(row)
+                self._mark((row,), BENIGN)
+        for row in arrived:
+            source = self._arrive(call, name, row, bool(bad))
+            if source.kind == BAD:
+                bad.append((row, source))
+            else:
+                legal.append(row)
+        return _Taken(tuple(bad), tuple(legal), tuple(unwritten))
+
+    def _arrive(self, call: int, name: CallName, row: int, has_bad: bool) -> _Source:
+        """A bad input that no captured call made: a legal mask, a weight, data, or the end of a gap."""
+        flags, roles = int(self.health.flags[row]), self.roles
+        is_parameter = self._is_parameter(name, row)
+        is_constant = self.health.n_elements[row] == 1 and not flags & NAN and self.last_bad is None
+        is_mask = flags & ~NEGATIVE == 0 and (name.kind == "module" or plain_api(name.api) in MASK_TAKERS)
+        if not is_parameter and (is_mask or is_constant):
+            self._mark((row,), BENIGN)
+            roles.legal.setdefault(call, "arrives")
+            source = _Source(LEGAL, call, -1)
+        elif not is_parameter and (self.last_bad is not None or has_bad):
+            self._mark((row,), INHERITED)
+            roles.through_gap.add(call)
+            cause = self.last_bad.cause if self.last_bad is not None else -1
+            source = _Source(BAD, call, cause)
+        else:
+            gap = None if is_parameter else find_gap(self.dump, self.health, self.construct, call, row)
+            cause_word = "parameter" if is_parameter else "input" if gap is None else "gap"
+            known = roles.origin_of(call)
+            if known is not None and known.cause == cause_word:
+                known.rows = (*known.rows, row)
+                self._mark((row,), ORIGIN)
+            else:
+                gap = gap or Gap(-1, ())
+                self._begin(Origin(call, cause_word, (row,), (), gap.after, gap.between), name)
+            source = _Source(BAD, call, call)
+        self.latest[self._key(row)] = source
+        return source
+
+    def _is_written(self, source: _Source, call: int, row: int) -> bool:
+        """Whether as many buffers of this size were written since as there were: then it is none of them."""
+        size = int(self.health.n_elements[row])
+        made = [c for c in self.unwritten_calls if self._makes(c, size)]
+        first = min(made, default=source.call)
+        names = self.dump.calls.names
+        written = 0
+        for other in range(first + 1, call):
+            full = names[other]
+            if full.startswith(COMMUNICATION) or parse_name(full).api in OVERWRITERS:
+                written += self._makes(other, size)
+        return written >= max(len(made), 1)
+
+    def _makes(self, call: int, size: int) -> bool:
+        rows = self.dump.leaf_range(call)
+        return any(self.leaves.side[r] == OUTPUT and self.health.n_elements[r] == size for r in rows)
+
+    def _is_unread(self, call: int, name: CallName, row: int) -> bool:
+        """An argument whose content does not matter, since the call (or a peer) writes all of it."""
+        io = self.leaves.io_names[int(self.leaves.io[row])]
+        if name.prefix in COMMUNICATION:
+            return not self.meetings.is_given(call)
+        if io == "kwargs out":
+            return True
+        is_first = io == "input 0" and name.direction == "forward"
+        return is_first and (name.api in OVERWRITERS or name.api in SHAPE_ONLY)
+
+    def _is_parameter(self, name: CallName, row: int) -> bool:
+        if self.leaves.side[row] == PARAMETERS:
+            return True
+        io = self.leaves.io_names[int(self.leaves.io[row])]
+        side, _, place = io.partition(" ")
+        if side == "kwargs":
+            return place in WEIGHT_KEYWORDS
+        positions = WEIGHT_POSITIONS.get(name.api, ()) if name.direction == "forward" else ()
+        return side == "input" and any(place == str(position) for position in positions)
+
+    # ---- why it is legal, why it is not ----
+
+    def _why_legal(self, call: int, name: CallName, outs: list[int], taken: _Taken) -> str:
+        """One word for why the bad outputs of a call are no trouble; "" where they are."""
+        api = plain_api(name.api)
+        if api in UNINITIALISED:
+            return "unwritten"
+        keys = {self._key(row) for row in outs}
+        if taken.unwritten and (
+            api in PARTIAL_WRITERS
+            or name.api in PARTIAL_WRITERS
+            or api in HARMLESS
+            or keys <= {self._key(row) for row in taken.unwritten}
+        ):
+            return "unwritten"
+        flags = 0
+        for row in outs:
+            flags |= int(self.health.flags[row])
+        if flags & NAN:
+            return ""
+        if taken.legal and (flags & ~NEGATIVE == 0 or keys <= {self._key(row) for row in taken.legal}):
+            return "mask"
+        if self._is_filled(call, api, outs, flags):
+            return "fill"
+        if api in LOGARITHMS and flags == MINUS and self._lowest_given(call) == 0:
+            return "log-zero"
+        return ""
+
+    def _is_filled(self, call: int, api: str, outs: list[int], flags: int) -> bool:
+        """True where the call was told to write just these values: masked_fill(-inf), mask * finfo.min."""
+        largest = min((float(self.health.largest[row]) for row in outs), default=np.nan)
+        numbers = self._scalars(call)
+        if api in PURE_FILLERS and not numbers:
+            return True  # it computes nothing: whatever it wrote was given to it
+        values = [v for v in numbers if abs(v) >= largest or np.isinf(v)]
+        if not values:
+            return False
+        explains = 0
+        is_mask = api == "mul" and self._is_mask_like(call)
+        for value in values:
+            beyond = api in FILLERS or (is_mask and value < 0) or np.isinf(value) or abs(value) == largest
+            if beyond:
+                explains |= NEGATIVE if value < 0 else PLUS | HIGH
+        return flags & ~explains == 0
+
+    def _is_mask_like(self, call: int) -> bool:
+        """Zeros and ones, as far as Max and Min tell: what `(1 - mask) * finfo.min` is made of."""
+        rows = [
+            r for r in self._tensors(call) if self.leaves.side[r] in GIVEN and self.health.n_elements[r] > 1
+        ]
+        low, high = self.health.low, self.health.high
+        return bool(rows) and all(low[r] in (0.0, 1.0) and high[r] == 1.0 for r in rows)
+
+    def _scalars(self, call: int) -> list[float]:
+        found = []
+        for row in self.dump.leaf_range(call):
+            if self.leaves.kind[row] == SCALAR and self.leaves.side[row] in GIVEN:
+                value = self.dump.leaf(row).value
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    found.append(
+                        float(value) if abs(value) < 2**1000 else np.copysign(np.inf, value > 0 or -1)
+                    )
+            elif self.leaves.kind[row] == TENSOR and self.health.n_elements[row] == 1:
+                if self.leaves.side[row] in GIVEN and self.health.is_known[row]:
+                    found.append(float(self.health.high[row]))  # a constant that was given as a tensor
+        return found
+
+    def _lowest_given(self, call: int) -> float | None:
+        rows = [r for r in self._tensors(call) if self.leaves.side[r] in GIVEN and self.health.is_known[r]]
+        return min((float(self.health.low[r]) for r in rows), default=None)
+
+    def _tensors(self, call: int) -> list[int]:
+        return [row for row in self.dump.leaf_range(call) if self.leaves.kind[row] == TENSOR]
+
+    def _cause(self, call: int, name: CallName, taken: _Taken) -> str:
+        if name.kind == "debug":
+            return "first-seen"
+        if taken.unwritten:
+            return "uninitialised"
+        if taken.legal:
+            return "masked-row" if "softmax" in name.api else "legal-inf"
+        given = [r for r in self._tensors(call) if self.leaves.side[r] in GIVEN]
+        return "operator" if all(self.health.is_known[r] for r in given) else "inputs-unknown"
+
+    # ---- gradients and modules ----
+
+    def _visit_gradient(self, call: int, name: CallName, rows: list[int]) -> None:
+        """A parameter's gradient comes out of the backward calls: it begins something if they did not."""
+        outs = [row for row in rows if self.leaves.side[row] in (GRAD, OUTPUT)]
+        self.roles.bad_outputs.add(call)
+        if self.last_bad is None:
+            origin = Origin(call, "gradient", tuple(outs))
+            self.roles.origins.append(origin)
+            self._mark(outs, ORIGIN)
+            self.roles.cause_of[call] = call
+            self.last_bad = _Source(BAD, call, call)
+        else:
+            self._mark(outs, INHERITED)
+            self.roles.cause_of[call] = self.last_bad.cause
+
+    def _drop_outer_modules(self) -> None:
+        """A module that is written before what runs inside it (backward hooks) is no origin beside it."""
+        names = self.dump.calls.names
+        inner: set[str] = set()
+        if self.construct is not None:
+            for origin in self.roles.origins:
+                inner.update(ancestors(self.construct, names[origin.call]))
+        for origin in [o for o in self.roles.origins if names[o.call] in inner]:
+            self.roles.drop(origin)
+            inside = self.bad_modules.get(names[origin.call], origin.call)
+            for call, cause in self.roles.cause_of.items():
+                if cause == origin.call:
+                    self.roles.cause_of[call] = inside
+
+    # ---- small things ----
+
+    def _mark(self, rows: Iterable[int], role: int) -> None:
+        for row in rows:
+            self.roles.row[row] = role
+
+    def _publish(self, outs: Iterable[int], source: _Source) -> None:
+        """What the outputs hold from here on. Of what is bad and what is unwritten, bad stays."""
+        for row in outs:
+            key = self._key(row)
+            before = self.latest.get(key)
+            if source.kind != UNWRITTEN or before is None or before.kind != BAD:
+                self.latest[key] = source
+
+    def _key(self, row: int) -> Hashable:
+        """Equal for tensors that hold the same, as far as what is recorded can tell."""
+        leaves, size = self.leaves, int(self.health.n_elements[row])
+        checksum = int(leaves.checksum[row])
+        if checksum >= 0:
+            return "sum", checksum, size
+        high, low = float(self.health.high[row]), float(self.health.low[row])
+        if high != high or low != low:
+            return "nan", size
+        return int(self.health.flags[row]), high, low, size
+
+    def _inputs_key(self, call: int, name: CallName) -> Hashable:
+        values = self.leaves.statistics
+        rows = [r for r in self._tensors(call) if self.leaves.side[r] in GIVEN]
+        sums = tuple(int(self.leaves.checksum[r]) for r in rows)
+        return (
+            name.prefix,
+            name.api,
+            name.path,
+            name.direction,
+            sums,
+            tuple(values[r].tobytes() for r in rows),
+        )
