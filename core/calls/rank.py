@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,13 +56,22 @@ def hierarchy_of(dump: Dump, root: Path, problems: list[Problem], relative: Rela
     return construct
 
 
-def stacks_of(dump: Dump, root: Path, problems: list[Problem], relative: Relative) -> Stacks | None:
-    """stack.json beside a dump. It can be as large as the dump: read it where a source line is wanted."""
+def stacks_of(
+    dump: Dump,
+    root: Path,
+    problems: list[Problem],
+    relative: Relative,
+    only: Iterable[str] | None = None,
+) -> Stacks | None:
+    """stack.json beside a dump. It can be as large as the dump: read it where a source line is wanted.
+
+    only: the names of the calls whose stacks are wanted, see `read_stacks`.
+    """
     path = dump.path.parent / "stack.json"
     if not os.path.lexists(path):
         return None
     try:
-        stacks = read_stacks(path, root=root)
+        stacks = read_stacks(path, root=root, only=only)
     except InputError as error:
         problems.append(Problem.from_error(error, relative(path)))
         return None

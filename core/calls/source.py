@@ -30,7 +30,7 @@ def stack_lines(stacks: Stacks | None, folder: Path, name: str) -> list[str]:
     """
     path = folder / "stack.json"
     if stacks is None and os.path.lexists(path):
-        stacks = read_stacks(path, root=folder)
+        stacks = read_stacks(path, root=folder, only=[name])
     frames = frames_of(stacks, name)
     mine = user_frame(frames)
     return [

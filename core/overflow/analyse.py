@@ -193,15 +193,19 @@ def _followed(found: Overflow, places: dict[tuple[int, int], Places]) -> Overflo
     ranks = follow_collectives(found.ranks)
     caused_by = follow_steps(ranks)
     problems = list(found.problems)
-    told = tuple(
-        replace(rank, stacks=stacks_of(rank.dump, found.root, problems, found.relative))
-        if rank.roles.origins and rank.stacks is None
-        else rank
-        for rank in ranks
-    )
+    told = tuple(_with_stacks(rank, found, problems) for rank in ranks)
     for number, part in enumerate(found.graph):
         places = places | {(len(told) + number, row): seen for row, seen in part.places.items()}
     return replace(found, ranks=told, places=places, caused_by=caused_by, problems=tuple(problems))
+
+
+def _with_stacks(rank: RankOverflow, found: Overflow, problems: list[Problem]) -> RankOverflow:
+    """With the stacks of the calls in which something begins: the whole file can be larger than the dump."""
+    if not rank.roles.origins or rank.stacks is not None:
+        return rank
+    names = [rank.name(origin.call) for origin in rank.roles.origins[:MAX_PLACED_CALLS]]
+    stacks = stacks_of(rank.dump, found.root, problems, found.relative, only=names)
+    return replace(rank, stacks=stacks)
 
 
 def source_of(found: Overflow, place: int, call: int) -> Place | None:

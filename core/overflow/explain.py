@@ -71,7 +71,8 @@ def explained(found: Overflow, place: int, origin: Origin, followers: Followers)
     """Trace, diagnosis and spread of one origin. Cost: a few passes over the columns of its rank."""
     rank = found.looked_through[place]
     criteria = found.settings.criteria
-    steps = trace(rank, origin, depth=int(criteria.trace_calls), near_ratio=criteria.near_ratio)
+    depth = 0 if origin.cause in ("parameter", "input") else int(criteria.trace_calls)  # nothing fed those
+    steps = trace(rank, origin, depth=depth, near_ratio=criteria.near_ratio)
     spread = spread_of(found, place, origin, followers)
     return Explained(
         place,
@@ -184,6 +185,9 @@ def _because(this: Explained, lang: Lang) -> str:
         values["module"] = name.path or name.full
     elif key == "inputs-unknown":
         values["n"] = sum(not rank.health.is_known[r] for r in data_inputs(rank, origin.call))
+    elif key == "collective":
+        at_most, limit = this.diagnosis.at_most, float(rank.health.largest[this.row])
+        key = key if at_most is not None and at_most >= limit * (1 - 2.0**-11) else "collective-odd"
     return say(TEXTS, key, lang, **values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from .health import MINUS, NAN, PLUS
 from .ranks import RankOverflow
 from .roles import BENIGN
 
+_BLOCK = re.compile(r"\.\d+\.[^.]+\.forward\.0$")
 LEAST_BLOCKS = 4
 STEADY_RATIO = 1.3
 """Growth of each block from which on a stream that goes on like this is worth a word."""
@@ -116,8 +118,8 @@ def _block_outputs(rank: RankOverflow) -> dict[str, dict[int, int]]:
     leaves, health = rank.dump.leaves, rank.health
     found: dict[str, dict[int, int]] = {}
     for call, full in enumerate(rank.dump.calls.names):
-        if not full.startswith(("Module.", "Cell.")):
-            continue
+        if not full.endswith(".forward.0") or not _BLOCK.search(full):
+            continue  # a quick look: most entries are no element of a list of layers
         name = parse_name(full)
         layers, _, number = name.path.rpartition(".")
         if name.direction != "forward" or name.number != 0 or str(layer_of(name)) != number:

@@ -108,20 +108,21 @@ def from_statistics(dump: Dump, near_ratio: float) -> Health:
     sizes = [*(int(np.prod(shape, dtype=np.int64)) for shape in leaves.shapes), UNKNOWN]
     n_elements = np.array(sizes, np.int64)[leaves.shape]
     high, low = leaves.statistics[:, 0].copy(), leaves.statistics[:, 1].copy()
-    is_told = tensors & (leaves.present & 3 == 3)
+    is_empty = tensors & (n_elements == 0)
+    is_told = tensors & (leaves.present & 3 == 3) & ~is_empty
     is_nan = is_told & (np.isnan(high) | np.isnan(low))
     one_sided = is_told & (np.isnan(high) != np.isnan(low))
     with np.errstate(invalid="ignore"):
         reversed_ = is_told & (high < low)
-    is_empty = tensors & (n_elements == 0)
-    is_known = (is_told & ~reversed_) | is_empty
+    is_filled = is_told & ~reversed_
+    is_known = is_filled | is_empty
     flags = np.zeros(len(tensors), np.uint8)
     absmax = np.where(is_known, np.maximum(np.abs(high), np.abs(low)), np.nan)
     absmax[is_empty] = 0.0
-    is_open = is_known & is_float & ~narrow
+    is_open = is_filled & is_float & ~narrow
     flags[is_nan] |= NAN
-    flags[is_known & np.isposinf(high) | is_known & np.isposinf(low)] |= PLUS
-    flags[is_known & np.isneginf(low) | is_known & np.isneginf(high)] |= MINUS
+    flags[is_filled & (np.isposinf(high) | np.isposinf(low))] |= PLUS
+    flags[is_filled & (np.isneginf(low) | np.isneginf(high))] |= MINUS
     flags[is_open & (high == largest)] |= HIGH
     flags[is_open & (low == -largest)] |= LOW
     health = Health(

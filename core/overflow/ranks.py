@@ -7,13 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from npulse.core.calls.apis import plain_api
 from npulse.core.calls.meetings import Meeting, Meetings
 from npulse.core.formats.msprobe.names import parse_name
-from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
+from npulse.core.formats.msprobe.records import INPUT, KWARGS, TENSOR, Construct, Dump, Stacks
 from npulse.core.run.model import Artifact
 
-from .health import Health
+from .health import NAN, Health
 from .roles import UNKNOWN_ROLE, Origin, Roles
+
+MAX_RANKS = 1 << 16
+REDUCTIONS = frozenset(
+    ("all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor", "reduce_scatter_base")
+)
+"""Collectives that add up (names without leading underscores)."""
 
 Place = tuple[int, int]
 """A call: place of its rank in the list of ranks, and its number there."""
@@ -95,7 +102,9 @@ def _settle_exchange(ranks: list[RankOverflow], places: Sequence[int], place: in
         here.carriers[call] = giver
         here.roles.drop(origin)
         return
-    if not _all_captured(ranks, places, place, call):
+    is_whole = _all_captured(ranks, places, place, call)
+    is_sure = is_whole and here.meetings.members(call) is not None
+    if not is_sure and not (is_whole and _can_overflow(ranks, places, place, origin)):
         origin.cause = "peer"
         for row in origin.rows:
             here.roles.row[row] = UNKNOWN_ROLE
@@ -136,15 +145,51 @@ def _all_captured(ranks: Sequence[RankOverflow], places: Sequence[int], place: i
     """Whether every rank that took part was captured and gave something that is known to be finite."""
     here = ranks[place]
     met = list(_met(ranks, places, place, call))
-    members = here.meetings.members(call)
+    members = here.meetings.members(call) or _known_ranks(ranks, places)
     numbers = {ranks[p].rank for p, _ in met} | {here.rank}
-    if members is not None and not set(members) <= numbers:
-        return False
-    if members is None and len(places) < 2:
+    if not set(members) <= numbers or len(members) < 2:
         return False  # a job of one process calls no collective that could bring in anything
-    if members is None and len(met) < len(places) - 1:
-        return False
     return all(_is_known(ranks[p], c) for p, c in (*met, (place, call)))
+
+
+def _known_ranks(ranks: Sequence[RankOverflow], places: Sequence[int]) -> set[int]:
+    """The ranks of a job as far as a capture tells: its own, those below them, and those that groups name."""
+    named = {n for place in places for group in ranks[place].meetings.group.values() for n in group}
+    ends = {
+        n
+        for place in places
+        for meeting in ranks[place].meetings.calls
+        if meeting[1] == "send"
+        for n in meeting[2:4]
+    }
+    known = {n for n in (*named, *ends, *(ranks[place].rank for place in places)) if n is not None}
+    return known | set(range(min(max(known, default=-1) + 1, MAX_RANKS)))
+
+
+def _can_overflow(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, origin: Origin) -> bool:
+    """Whether a sum of what was given is too large for the dtype. NaN is never the sum of finite values."""
+    here = ranks[place]
+    flags = 0
+    for row in origin.rows:
+        flags |= int(here.health.flags[row])
+    if flags & NAN or plain_api(parse_name(here.name(origin.call)).api.lstrip("_")) not in REDUCTIONS:
+        return False
+    total = sum(
+        largest_given(ranks[p], c)
+        for p, c in (*_met(ranks, places, place, origin.call), (place, origin.call))
+    )
+    return bool(total >= float(here.health.largest[origin.rows[0]]) * (1 - 2.0**-11))
+
+
+def largest_given(rank: RankOverflow, call: int) -> float:
+    """absmax of what a rank gave to a communication call; NaN where it is not known."""
+    leaves, health = rank.dump.leaves, rank.health
+    rows = [
+        r
+        for r in rank.dump.leaf_range(call)
+        if leaves.side[r] in (INPUT, KWARGS) and leaves.kind[r] == TENSOR and health.is_known[r]
+    ]
+    return max((float(health.absmax[r]) for r in rows), default=float("nan"))
 
 
 def _is_known(rank: RankOverflow, call: int) -> bool:

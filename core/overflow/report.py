@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from npulse.core.figures import amount, number
 from npulse.core.findings import Finding, Location, Related, Report, merged, verdict_from
@@ -43,6 +44,7 @@ SHOWN_ORIGINS = 50
 
 def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: str = "") -> Report:
     """Findings in the order in which they should be looked at: origins as they happened, then the rest."""
+    counted = counts(found)
     followers = followers_of(found)
     all_origins = _each_once(found)
     told = [explained(found, place, origin, followers) for place, origin in all_origins[:SHOWN_ORIGINS]]
@@ -51,17 +53,16 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
         *gradient_findings(found, lang),
         *_more(all_origins, lang, found),
         *_masked_rows(found, lang),
-        *_saturation_mode(found, lang),
+        *_saturation_mode(found, counted, lang),
         *_near_limit(found, bool(told), lang),
         *_quantised(found, lang),
         *_residual(found, lang),
         *_legal(found, lang),
         *exception_findings(found, lang),
-        *_settings(found, bool(told), lang),
+        *_settings(found, counted, lang),
         *_unknown(found, lang),
     ]
     names = dict.fromkeys(rank.capture for rank in found.looked_through if rank.capture != ".")
-    counted = counts(found)
     has_unknown = bool(counted["unknown"]) or not (found.looked_through or found.gradients)
     return Report(
         command=AREA,
@@ -89,24 +90,27 @@ def counts(found: Overflow) -> dict[str, int]:
         counted["rank_steps"] += 1
         counted["calls"] += len(rank.dump.calls.names)
         counted["tensors"] += int(tensors.sum())
+        calls = {code: _calls_with(rank, roles.row == code) for code in (ORIGIN, INHERITED, BENIGN)}
+        calls[INHERITED] &= ~calls[ORIGIN]  # an origin's bad inputs do not make it inherited too
+        calls[BENIGN] &= ~calls[ORIGIN] & ~calls[INHERITED]
         for role, code in (("origin", ORIGIN), ("inherited", INHERITED), ("benign", BENIGN)):
-            counted[role] += len(set(leaves.call[roles.row == code].tolist()) - _stronger(rank, code))
+            counted[role] += int(calls[code].sum())
         counted["unknown"] += int((tensors & ~rank.health.is_known).sum())
         counted["read"] += int((rank.health.basis == BY_TENSOR).sum())
         counted["by_statistics"] += int((tensors & (rank.health.basis == BY_STATISTICS)).sum())
         for name, bits in (("nan_calls", NAN), ("inf_calls", PLUS | MINUS), ("saturated_calls", HIGH | LOW)):
             bad = (rank.health.flags & bits != 0) & (roles.row != BENIGN)
-            counted[name] += len(np.unique(leaves.call[bad]))
+            counted[name] += int(_calls_with(rank, bad).sum())
     if found.gradients is not None:
         counted["monitor_rows"] = sum(table.n_rows for table in found.gradients.tables)
     return dict(counted)
 
 
-def _stronger(rank: RankOverflow, code: int) -> set[int]:
-    """Calls that count for a role with more weight: an origin's bad inputs do not make it inherited too."""
-    leaves, row = rank.dump.leaves, rank.roles.row
-    stronger = {ORIGIN: (), INHERITED: (ORIGIN,), BENIGN: (ORIGIN, INHERITED)}[code]
-    return set(leaves.call[np.isin(row, stronger)].tolist()) if stronger else set()
+def _calls_with(rank: RankOverflow, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which calls have one of these leaf rows."""
+    found = np.zeros(len(rank.dump.calls.names), np.bool_)
+    found[rank.dump.leaves.call[rows]] = True
+    return found
 
 
 def summary(found: Overflow, counted: dict[str, int]) -> dict[str, Any]:
@@ -229,8 +233,7 @@ def _masked_rows(found: Overflow, lang: Lang) -> Iterator[Finding]:
         )
 
 
-def _saturation_mode(found: Overflow, lang: Lang) -> Iterator[Finding]:
-    counted = counts(found)
+def _saturation_mode(found: Overflow, counted: dict[str, int], lang: Lang) -> Iterator[Finding]:
     if counted.get("nan_calls") or counted.get("inf_calls") or not counted.get("saturated_calls"):
         return
     told_by = found.context.told_by
@@ -398,7 +401,7 @@ def _figures_at(found: Overflow, rank: RankOverflow, row: int) -> dict[str, Any]
     return row_figures(rank, row, found.places.get((place, row)))
 
 
-def _settings(found: Overflow, has_trouble: bool, lang: Lang) -> Iterator[Finding]:
+def _settings(found: Overflow, counted: dict[str, int], lang: Lang) -> Iterator[Finding]:
     """What decides what one sees; names that no tool reads; where nothing tells, that it is missing."""
     for setting, real in found.context.seeds:
         yield Finding(
@@ -411,9 +414,7 @@ def _settings(found: Overflow, has_trouble: bool, lang: Lang) -> Iterator[Findin
             figures={"value": setting.value, "real_names": list(real)},
             location=Location(setting.artifact, line=setting.line),
         )
-    counted = counts(found)
-    is_silent = found.context.saturation is None and counted.get("saturated_calls")
-    if is_silent and has_trouble:
+    if found.context.saturation is None and counted.get("saturated_calls"):
         yield Finding(
             AREA,
             "note",

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR
+from npulse.core.formats.msprobe.records import OUTPUT
 
 from .analyse import Overflow, source_of
 from .health import NAN
 from .places import Places
-from .ranks import Place, RankOverflow
+from .ranks import Place, RankOverflow, largest_given
 from .roles import Origin
 
 
@@ -46,8 +46,11 @@ def followers_of(found: Overflow) -> Followers:
     """Every bad call sorted to the origin that it comes from. Cost: O(calls that have something bad)."""
     of_origin: dict[Place, list[Place]] = {}
     for place, rank in enumerate(found.looked_through):
-        for call in sorted(rank.roles.cause_of):
-            source = source_of(found, place, call)
+        sources: dict[int, Place | None] = {}
+        for call, cause in sorted(rank.roles.cause_of.items()):
+            if cause not in sources:
+                sources[cause] = source_of(found, place, call)
+            source = sources[cause]
             if source is not None:
                 of_origin.setdefault(source, []).append((place, call))
     return of_origin
@@ -63,15 +66,16 @@ def spread_of(found: Overflow, place: int, origin: Origin, followers: Followers)
     for other, call in inherited:
         if ranks[other].step == here.step:
             reached[other] = min(call, reached.get(other, call))
-    hops = []
-    given = [
-        (ranks[other].carriers[call], other) for other, call in inherited if call in ranks[other].carriers
+    begun = {p for p, _ in targets}
+    # a hop is what brought it to a rank that had nothing of it before
+    arrived = [
+        (ranks[p].carriers[c], p) for p, c in reached.items() if c in ranks[p].carriers and p not in begun
     ]
-    for giver, other in sorted(given, key=lambda one: (ranks[one[0][0]].clock.get(one[0][1], 0), one)):
-        hops.append((ranks[giver[0]].name(giver[1]), ranks[giver[0]].rank, ranks[other].rank))
+    arrived.sort(key=lambda one: (ranks[one[0][0]].clock.get(one[0][1], 0), one))
+    hops = [(ranks[giver[0]].name(giver[1]), ranks[giver[0]].rank, ranks[p].rank) for giver, p in arrived]
     numbers = [ranks[other].rank for other in (*reached, *(p for p, _ in targets))]
     affected = sorted({n for n in numbers if n is not None})
-    nan_calls = [at for at in inherited if ranks[at[0]].step == here.step and _has_nan(ranks[at[0]], at[1])]
+    nan_calls = _first_nans(ranks, [at for at in inherited if ranks[at[0]].step == here.step])
     first_nan = min(
         nan_calls, key=lambda at: (ranks[at[0]].time_of(at[1]), at[0] != place, at[1]), default=None
     )
@@ -79,12 +83,12 @@ def spread_of(found: Overflow, place: int, origin: Origin, followers: Followers)
         hops=tuple(_joined(hops)),
         carried_by=tuple(dict.fromkeys(name for name, _, _ in hops)),
         affected_ranks=tuple(affected) if len(affected) > 1 or hops else (),
-        clean_before=_clean_before(ranks, reached, {p for p, _ in targets}),
+        clean_before=_clean_before(ranks, reached, begun),
         first_nan=first_nan,
         n_inherited=len(inherited),
         given=_given(found, place, origin),
         missing=_missing(found, place, origin),
-        begun_on=tuple(sorted(n for p, _ in targets if (n := ranks[p].rank) is not None)),
+        begun_on=tuple(sorted(n for p in begun if (n := ranks[p].rank) is not None)),
         places_of={row: places for (at, row), places in found.places.items() if at == place},
     )
 
@@ -127,6 +131,15 @@ def _clean_before(
     return tuple(sorted(found))
 
 
+def _first_nans(ranks: tuple[RankOverflow, ...], calls: list[Place]) -> list[Place]:
+    """Of each rank-step the first of these calls that has NaN."""
+    found: dict[int, Place] = {}
+    for at in calls:
+        if at[0] not in found and _has_nan(ranks[at[0]], at[1]):
+            found[at[0]] = at
+    return list(found.values())
+
+
 def _has_nan(rank: RankOverflow, call: int) -> bool:
     rows = rank.dump.leaf_range(call)
     flags = rank.health.flags[rows.start : rows.stop]
@@ -147,18 +160,8 @@ def _given(found: Overflow, place: int, origin: Origin) -> tuple[float, ...]:
         for meeting in here.meetings.of_call.get(origin.call, ()):
             call = other.meetings.calls.get(meeting)
             if call is not None:
-                values.append(_largest_given(other, call))
+                values.append(largest_given(other, call))
     return tuple(value for value in values if np.isfinite(value))
-
-
-def _largest_given(rank: RankOverflow, call: int) -> float:
-    leaves, health = rank.dump.leaves, rank.health
-    rows = [
-        r
-        for r in rank.dump.leaf_range(call)
-        if leaves.side[r] in (INPUT, KWARGS) and leaves.kind[r] == TENSOR and health.is_known[r]
-    ]
-    return max((float(health.absmax[r]) for r in rows), default=float("nan"))
 
 
 def _missing(found: Overflow, place: int, origin: Origin) -> tuple[int, ...]:

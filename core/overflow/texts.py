@@ -65,6 +65,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "all ranks give finite values{inputs}, what they get has {what}: the reduction itself overflows.",
         "所有 rank 给出的值都有限{inputs}，得到的结果含 {what}：归约本身溢出。",
     ),
+    "collective-odd": (
+        "all ranks give finite values{inputs} that fit the dtype together, and {what} comes back: the transfer itself, a call "
+        "that was not waited for, or a buffer that was used again too early.",
+        "所有 rank 给出的值都有限{inputs}且总和未超出 dtype，返回的却含 {what}：传输本身、未等待的异步调用或过早复用的缓冲区。",
+    ),
     "peer": (
         "finite values go in on this rank and {what} comes out, and not every rank that took part was captured{missing}: it "
         "came from a peer.",

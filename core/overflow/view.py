@@ -140,7 +140,7 @@ class OverflowView:
     def stack(self, row: int) -> list[str]:
         """The Python call stack of a row's call, innermost first; reads stack.json if need be."""
         rank = self.rank_at(row)
-        return [] if rank is None else stack_lines(rank.stacks, rank.dump.path.parent, self.operator(row))
+        return [] if rank is None else stack_lines(None, rank.dump.path.parent, self.operator(row))
 
     @property
     def has_trace(self) -> bool:

@@ -7,7 +7,9 @@ to the output that it is (equal content); where no captured call made it, it arr
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,8 +53,7 @@ GIVEN = (INPUT, KWARGS, PARAMETERS)
 BAD, LEGAL, UNWRITTEN = "bad", "legal", "unwritten"
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """What a bad content is and which call made it last; cause: the call of its origin, -1 for legal ones."""
 
     kind: str
@@ -60,8 +61,7 @@ class _Source:
     cause: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
+class _Taken(NamedTuple):
     """What a call was given: rows of bad inputs with their source, legal rows, unwritten rows."""
 
     bad: tuple[tuple[int, _Source], ...]
@@ -74,12 +74,15 @@ def walk(dump: Dump, health: Health, construct: Construct | None, meetings: Meet
 
     Cost: O(calls that have something bad) and a few passes over the columns.
     """
+    if not health.flags.any():
+        return Roles(np.zeros(len(health.flags), np.int8))
     return _Walk(dump, health, construct, meetings).run()
 
 
 class _Walk:
     def __init__(self, dump: Dump, health: Health, construct: Construct | None, meetings: Meetings) -> None:
-        self.dump, self.health, self.construct, self.meetings = dump, health, construct, meetings
+        self.dump, self.health, self.meetings = dump, health, meetings
+        self.construct = construct if construct is not None and construct.parents else None
         self.leaves = dump.leaves
         self.roles = Roles(np.zeros(len(self.leaves.call), np.int8))
         self.latest: dict[Hashable, _Source] = {}
@@ -89,16 +92,18 @@ class _Walk:
         self.tainted: dict[str, int] = {}  # forward entries that saw something bad
         self.inputs_of_origin: dict[Hashable, Origin] = {}
         self.unwritten_calls: set[int] = set()
+        # half the calls of a run that blew up are visited: lists are quicker than single looks into arrays
+        self._side: list[int] = dump.leaves.side.tolist()
+        self._io: list[int] = dump.leaves.io.tolist()
+        self._keys = _Keys(dump, health)
 
     def run(self) -> Roles:
         flagged = np.flatnonzero(self.health.flags)
-        if not len(flagged):
-            return self.roles
-        calls, starts = np.unique(self.leaves.call[flagged], return_index=True)
+        of_row = self.leaves.call[flagged].tolist()
         late: list[tuple[int, CallName, list[int]]] = []
         names = self.dump.calls.names
-        for call, part in zip(calls.tolist(), np.split(flagged, starts[1:]), strict=True):
-            rows: list[int] = part.tolist()
+        for call, pairs in groupby(zip(of_row, flagged.tolist(), strict=True), key=itemgetter(0)):
+            rows = [row for _, row in pairs]
             name = parse_name(names[call])
             if name.kind == "grad":  # older tools write the entry long before its gradient is there
                 late.append((call, name, rows))
@@ -112,7 +117,7 @@ class _Walk:
     # ---- one call ----
 
     def _visit(self, call: int, name: CallName, rows: list[int]) -> None:
-        side = self.leaves.side
+        side = self._side
         given = [row for row in rows if side[row] in GIVEN]
         outs = [row for row in rows if side[row] in (OUTPUT, DEBUG)]
         taken = self._take(call, name, given)
@@ -139,21 +144,18 @@ class _Walk:
             self._publish(outs, _Source(UNWRITTEN if legal == "unwritten" else LEGAL, call, -1))
             return
         roles.bad_outputs.add(call)
+        cause, legal_rows = self._cause(call, name, taken), (*taken.legal, *taken.unwritten)
         explained = self._explained(name)
+        if explained is None and cause == "inputs-unknown" and self.last_bad is not None:
+            explained = self.last_bad.cause  # what it was given may well be what is bad already
         if explained is not None:
             self._mark(outs, INHERITED)
             self._note_bad(call, name, explained)
-            self._publish(outs, _Source(BAD, call, explained))
-            return
-        if name.prefix in COMMUNICATION and call in self.meetings.of_call:
-            roles.exchanges.add(call)
-            origin = Origin(call, "collective", tuple(outs))
         else:
-            origin = Origin(
-                call, self._cause(call, name, taken), tuple(outs), (*taken.legal, *taken.unwritten)
-            )
-        self._begin(origin, name)
-        self._publish(outs, _Source(BAD, call, origin.call))
+            if cause == "collective":
+                roles.exchanges.add(call)
+            self._begin(Origin(call, cause, tuple(outs), legal_rows), name)
+        self._publish(outs, _Source(BAD, call, roles.cause_of[call]))
 
     def _begin(self, origin: Origin, name: CallName) -> None:
         """A new origin, or an earlier one that happens again with the same inputs."""
@@ -181,13 +183,11 @@ class _Walk:
                 if around in self.bad_modules:
                     break
                 self.bad_modules[around] = cause
-        if name.path:
+        elif name.path:
             path = f"{name.direction} {name.path}"
-            while path not in self.bad_paths:
+            while path and path not in self.bad_paths:
                 self.bad_paths[path] = cause
                 path = path.rpartition(".")[0]
-                if not path:
-                    break
 
     def _explained(self, name: CallName) -> int | None:
         """The origin that explains a bad output without a bad input: inside the module, or in the forward."""
@@ -215,7 +215,7 @@ class _Walk:
         for row in given:
             if self._is_unread(call, name, row):
                 continue
-            source = self.latest.get(self._key(row))
+            source = self.latest.get(self._keys.of(row))
             if source is None:
                 arrived.append(row)
             elif source.kind == BAD:
@@ -263,7 +263,7 @@ class _Walk:
                 gap = gap or Gap(-1, ())
                 self._begin(Origin(call, cause_word, (row,), (), gap.after, gap.between), name)
             source = _Source(BAD, call, call)
-        self.latest[self._key(row)] = source
+        self.latest[self._keys.of(row)] = source
         return source
 
     def _is_written(self, source: _Source, call: int, row: int) -> bool:
@@ -285,7 +285,7 @@ class _Walk:
 
     def _is_unread(self, call: int, name: CallName, row: int) -> bool:
         """An argument whose content does not matter, since the call (or a peer) writes all of it."""
-        io = self.leaves.io_names[int(self.leaves.io[row])]
+        io = self.leaves.io_names[self._io[row]]
         if name.prefix in COMMUNICATION:
             return not self.meetings.is_given(call)
         if io == "kwargs out":
@@ -296,7 +296,7 @@ class _Walk:
     def _is_parameter(self, name: CallName, row: int) -> bool:
         if self.leaves.side[row] == PARAMETERS:
             return True
-        io = self.leaves.io_names[int(self.leaves.io[row])]
+        io = self.leaves.io_names[self._io[row]]
         side, _, place = io.partition(" ")
         if side == "kwargs":
             return place in WEIGHT_KEYWORDS
@@ -310,12 +310,12 @@ class _Walk:
         api = plain_api(name.api)
         if api in UNINITIALISED:
             return "unwritten"
-        keys = {self._key(row) for row in outs}
+        keys = {self._keys.of(row) for row in outs}
         if taken.unwritten and (
             api in PARTIAL_WRITERS
             or name.api in PARTIAL_WRITERS
             or api in HARMLESS
-            or keys <= {self._key(row) for row in taken.unwritten}
+            or keys <= {self._keys.of(row) for row in taken.unwritten}
         ):
             return "unwritten"
         flags = 0
@@ -323,7 +323,7 @@ class _Walk:
             flags |= int(self.health.flags[row])
         if flags & NAN:
             return ""
-        if taken.legal and (flags & ~NEGATIVE == 0 or keys <= {self._key(row) for row in taken.legal}):
+        if taken.legal and (flags & ~NEGATIVE == 0 or keys <= {self._keys.of(row) for row in taken.legal}):
             return "mask"
         if self._is_filled(call, api, outs, flags):
             return "fill"
@@ -380,6 +380,8 @@ class _Walk:
     def _cause(self, call: int, name: CallName, taken: _Taken) -> str:
         if name.kind == "debug":
             return "first-seen"
+        if name.prefix in COMMUNICATION and call in self.meetings.of_call:
+            return "collective"
         if taken.unwritten:
             return "uninitialised"
         if taken.legal:
@@ -426,21 +428,10 @@ class _Walk:
     def _publish(self, outs: Iterable[int], source: _Source) -> None:
         """What the outputs hold from here on. Of what is bad and what is unwritten, bad stays."""
         for row in outs:
-            key = self._key(row)
+            key = self._keys.of(row)
             before = self.latest.get(key)
             if source.kind != UNWRITTEN or before is None or before.kind != BAD:
                 self.latest[key] = source
-
-    def _key(self, row: int) -> Hashable:
-        """Equal for tensors that hold the same, as far as what is recorded can tell."""
-        leaves, size = self.leaves, int(self.health.n_elements[row])
-        checksum = int(leaves.checksum[row])
-        if checksum >= 0:
-            return "sum", checksum, size
-        high, low = float(self.health.high[row]), float(self.health.low[row])
-        if high != high or low != low:
-            return "nan", size
-        return int(self.health.flags[row]), high, low, size
 
     def _inputs_key(self, call: int, name: CallName) -> Hashable:
         values = self.leaves.statistics
@@ -454,3 +445,24 @@ class _Walk:
             sums,
             tuple(values[r].tobytes() for r in rows),
         )
+
+
+class _Keys:
+    """For each leaf row a key that is equal for tensors that hold the same, as far as records can tell."""
+
+    def __init__(self, dump: Dump, health: Health) -> None:
+        self._checksum: list[int] = dump.leaves.checksum.tolist()
+        self._size: list[int] = health.n_elements.tolist()
+        self._flags: list[int] = health.flags.tolist()
+        self._high: list[float] = health.high.tolist()
+        self._low: list[float] = health.low.tolist()
+
+    def of(self, row: int) -> Hashable:
+        """Checksum or Max and Min, with the element count (a reshape keeps it); all NaN look the same."""
+        checksum = self._checksum[row]
+        if checksum >= 0:
+            return "sum", checksum, self._size[row]
+        high, low = self._high[row], self._low[row]
+        if high != high or low != low:
+            return "nan", self._size[row]
+        return self._flags[row], high, low, self._size[row]

@@ -26,6 +26,7 @@ def read_stacks(
     path: Path,
     *,
     root: Path | None = None,
+    only: Iterable[str] | None = None,
     max_bytes: int = MAX_FILE_BYTES,
     window_bytes: int = WINDOW_BYTES,
     progress: ProgressCallback = ignore_progress,
@@ -33,12 +34,16 @@ def read_stacks(
 ) -> Stacks:
     """The stacks of a rank-step, of both layouts: entry -> frames (1.x), groups of entries (8.x and later).
 
+    only: names that are wanted; reading ends when all of them (or the forward entries that stand for
+    backward ones) are found.
+
     Equal frames and equal stacks are kept once. Problems (with byte) for what cannot be read; the rest is
     kept. Raises InputError (not usable at all) and Cancelled. Cost: linear in the file.
     """
     problems: list[Problem] = []
     notes = Notes(shown_path(path, root), problems)
     pool = _Pool()
+    wanted = None if only is None else {forward_of(name) for name in only}
     members = json_members(
         path,
         problems,
@@ -54,6 +59,10 @@ def read_stacks(
             notes.add("bad-record", f"{key[:200]!r} holds no call stack", byte)
             continue
         pool.add(entries, frames)
+        if wanted is not None:
+            wanted.difference_update(entries)
+            if not wanted:
+                break
     notes.close()
     return Stacks(tuple(pool.groups), pool.of_entry, tuple(problems))
 
@@ -79,6 +88,11 @@ def parse_frame(text: str) -> Frame:
         return Frame(head.strip(), None, "", source.strip())
     function = rest[match.end() :].rstrip().removesuffix(",")
     return Frame(file, int(match[1]), function, source.strip())
+
+
+def forward_of(entry: str) -> str:
+    """The forward entry of the same call: backward ones have no stack of their own."""
+    return "forward".join(entry.rsplit("backward", 1)) if "backward" in entry else entry
 
 
 class _Pool:

@@ -40,7 +40,8 @@ def kind_of(value: float, ends: Collection[float]) -> Kind | None:
 
 def expected(values: np.ndarray, ends: Collection[float], kinds: Collection[Kind], parts: int = 1) -> Places:
     """By looking at each element. values: real numbers; ends: those that are saturated."""
-    kept = np.vectorize(lambda v: (kind_of(v, ends) or "") in kinds, otypes=[bool])(values)
+    with np.errstate(invalid="ignore"):
+        kept = np.vectorize(lambda v: (kind_of(v, ends) or "") in kinds, otypes=[bool])(values)
     where = np.argwhere(kept) if values.ndim else np.zeros((int(kept), 0), int)
     first = [tuple(map(int, index)) for index in where]
     shape = values.shape[:-1] if parts > 1 else values.shape
@@ -155,7 +156,7 @@ def test_masks_of_attention() -> None:
     assert found.rows_lowest == RowHits(0, ())
     assert (found.n_rows, found.n_rows_hit) == (48, 42)  # the last row of each head sees all others
     assert [(axis.name, axis.n_hit) for axis in found.axes] == [
-        ("batch", 2), ("head", 3), ("row", 8), ("column", 8)]  # fmt: skip
+        ("batch", 2), ("head", 3), ("row", 7), ("column", 8)]  # fmt: skip
 
 
 def test_at_most_so_many_places() -> None:
