@@ -56,14 +56,18 @@ FILLERS = frozenset(
 PURE_FILLERS = frozenset(("masked_fill", "fill", "full", "full_like", "new_full", "where", "index_fill"))
 """Of those the ones whose output is made of their arguments alone."""
 
-CARRIERS = frozenset(
+VIEWS = frozenset(
     (
-        "dropout", "contiguous", "view", "reshape", "transpose", "permute", "clone", "detach", "to",
-        "type_as",
-        "squeeze", "unsqueeze", "flatten", "expand", "t", "alias", "view_as", "float", "half", "bfloat16",
-        "chunk", "split", "cat", "stack", "getitem", "narrow", "select", "roll", "gather",
+        "view", "view_as", "reshape", "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "expand",
+        "alias", "detach", "chunk", "split", "unbind", "getitem", "narrow", "select",
     )
 )  # fmt: skip
+"""APIs whose output is the memory that they are given, or a part of it."""
+
+CARRIERS = VIEWS | {
+    "dropout", "contiguous", "clone", "to", "type_as", "float", "half", "bfloat16",
+    "cat", "stack", "roll", "gather",
+}  # fmt: skip
 """APIs that hand on the values they are given (those of dropout, outside of training)."""
 
 MASK_TAKERS = frozenset(

@@ -12,26 +12,16 @@ from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
 from .analyse import Overflow, source_of
-from .explain import (
-    AREA,
-    AXES,
-    explained,
-    location_of,
-    message_of,
-    module_of,
-    next_step,
-    origin_finding,
-    percent,
-    row_figures,
-    shown_count,
-    upstream_lines,
-)
+from .explain import AREA, location_of, message_of, next_step, origin_finding
+from .explained import explained
+from .figures import AXES, module_of, percent, row_figures, shown_count
 from .health import BASES, NO_BASIS
 from .ranks import RankOverflow
 from .roles import BENIGN, INHERITED, OK, ROLES, Origin
 from .spread import Followers
 from .texts import TEXTS
 from .trace import growth_ratio
+from .upstream import upstream_lines
 
 _COUNTS = ("nan", "inf", "saturated", "near_limit", "subnormal")
 

@@ -1,9 +1,8 @@
-"""One origin in words and figures: what came out of what, why, what fed it, where it went, what to do."""
+"""One origin in words: what came out of what, why, what fed it, where it went, what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,76 +12,23 @@ from npulse.core.calls.source import frames_of, source_line
 from npulse.core.figures import amount, number
 from npulse.core.findings import Figures, Finding, Location, Related, Role
 from npulse.core.formats.json_window import shown_path
-from npulse.core.formats.msprobe.construct import ancestors
 from npulse.core.formats.msprobe.names import parse_name
-from npulse.core.formats.msprobe.records import OUTPUT
-from npulse.core.formats.tensors import dtype_of
-from npulse.core.text import Lang, columns_of, say
+from npulse.core.text import Lang, say
 
 from .analyse import Overflow
-from .diagnosis import Diagnosis, diagnose
+from .explained import Explained
+from .figures import dtype_name, index_text, kind_of, masked_in, module_of, percent, row_figures, rows_text
 from .health import HIGH, LOW, MINUS, NAN, PLUS
-from .places import Places, RowHits
 from .ranks import RankOverflow
 from .roles import Origin
-from .spread import Followers, Spread, spread_of
 from .texts import TEXTS
-from .trace import Step, Trace, data_inputs, trace
+from .trace import Step, data_inputs
+from .upstream import upstream_lines
 
 AREA = "overflow"
-LEAST_SHARE = 1e-4
-"""A smaller share is shown as less than this: float32 has room for 38 digits of nothing."""
 WORTH_SHARE = 0.01
 """Share of the range from which an input's size is told as one."""
-AXES = {"batch": "batches", "head": "heads", "row": "rows", "column": "columns", "element": "elements"}
-"""Names of figures: the indices of an axis on which abnormal elements lie."""
 _DOMAINS = ("log-negative", "root-negative", "arc-outside", "zero-division")
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """An origin with all that is known of it. places: of its first bad tensor, where elements were read."""
-
-    place: int
-    rank: RankOverflow
-    origin: Origin
-    trace: Trace
-    diagnosis: Diagnosis
-    spread: Spread
-    places: Places | None
-
-    @property
-    def row(self) -> int:
-        return self.origin.rows[0]
-
-    @property
-    def flags(self) -> int:
-        found = 0
-        for row in self.origin.rows:
-            found |= int(self.rank.health.flags[row])
-        return found
-
-    @property
-    def is_saturated(self) -> bool:
-        return not self.flags & (NAN | PLUS | MINUS)
-
-
-def explained(found: Overflow, place: int, origin: Origin, followers: Followers) -> Explained:
-    """Trace, diagnosis and spread of one origin. Cost: a few passes over the columns of its rank."""
-    rank = found.looked_through[place]
-    criteria = found.settings.criteria
-    depth = 0 if origin.cause in ("parameter", "input") else int(criteria.trace_calls)  # nothing fed those
-    steps = trace(rank, origin, depth=depth, near_ratio=criteria.near_ratio)
-    spread = spread_of(found, place, origin, followers)
-    return Explained(
-        place,
-        rank,
-        origin,
-        steps,
-        diagnose(rank, origin, spread.given),
-        spread,
-        found.places.get((place, origin.rows[0])),
-    )
 
 
 def origin_finding(found: Overflow, this: Explained, lang: Lang) -> Finding:
@@ -126,9 +72,6 @@ def location_of(rank: RankOverflow, call: int, row: int) -> Location:
     byte = int(rank.dump.calls.byte[call])
     where = shown_path(rank.dump.path, rank.root)
     return Location(where, rank.rank, rank.step, row, None, byte if byte >= 0 else None)
-
-
-# ---- words ----
 
 
 def what_of(flags: int, lang: Lang) -> str:
@@ -227,21 +170,6 @@ def masked_rows(this: Explained) -> str:
         if places is not None and masked_in(places).n:
             return rows_text(masked_in(places))
     return ""
-
-
-def masked_in(places: Places) -> RowHits:
-    """Rows that a mask closes as a whole, whatever it fills them with."""
-    return places.rows_minus_inf if places.rows_minus_inf.n else places.rows_lowest
-
-
-def rows_text(rows: RowHits) -> str:
-    """The first of them by index."""
-    return ", ".join(index_text(index) for index in rows.first[:4]) + (", ..." if rows.n > 4 else "")
-
-
-def index_text(index: Sequence[int]) -> str:
-    """(3,) is "3", (0, 5) is "[0,5]"."""
-    return str(index[0]) if len(index) == 1 else str(list(index)).replace(" ", "")
 
 
 def _inputs(this: Explained, lang: Lang) -> str:
@@ -381,51 +309,6 @@ def next_step(this: Explained, lang: Lang) -> str:
     return say(TEXTS, key, lang, buffer=_legal_names(this), legal=_legal_names(this), n=n)
 
 
-# ---- figures ----
-
-
-def kind_of(flags: int) -> str:
-    """The contract's word for what is bad: NaN before Inf before saturated."""
-    if flags & NAN:
-        return "NaN"
-    if flags & PLUS:
-        return "Inf"
-    return "-Inf" if flags & MINUS else "saturated"
-
-
-def row_figures(rank: RankOverflow, row: int, places: Places | None = None) -> dict[str, Any]:
-    """What is known of one tensor; None where it is not."""
-    health, leaves = rank.health, rank.dump.leaves
-    n_inf = [health.count(name, row) for name in ("plus_inf", "minus_inf")]
-    share = health.headroom(row)
-    figures: dict[str, Any] = {
-        "absmax": float(health.absmax[row]) if health.is_known[row] else None,
-        "headroom_ratio": share,
-        "dtype": dtype_name(rank, row),
-        "shape": list(leaves.shapes[int(leaves.shape[row])]) if leaves.shape[row] >= 0 else None,
-        "n_elements": int(health.n_elements[row]) if health.n_elements[row] >= 0 else None,
-        "max": float(health.high[row]) if health.is_known[row] else None,
-        "min": float(health.low[row]) if health.is_known[row] else None,
-        "nan_count": health.count("nan", row),
-        "inf_count": None if None in n_inf else sum(n or 0 for n in n_inf),
-        "plus_inf_count": n_inf[0],
-        "minus_inf_count": n_inf[1],
-        "saturated_count": health.count("saturated", row),
-        "near_limit_count": health.count("near_limit", row),
-        "subnormal_count": health.count("subnormal", row),
-    }
-    if places is not None and places.first:
-        figures["first_index"] = list(places.first[0].index)
-        for axis in places.axes:
-            if axis.n_hit < axis.length:
-                figures[AXES.get(axis.name, axis.name)] = list(axis.first)
-        masked = masked_in(places)
-        if masked.n:
-            figures["n_masked_rows"] = masked.n
-            figures["masked_rows"] = [index[0] if len(index) == 1 else list(index) for index in masked.first]
-    return figures
-
-
 def origin_figures(this: Explained) -> Figures:
     rank, origin, diagnosis = this.rank, this.origin, this.diagnosis
     figures: dict[str, Any] = {"kind": kind_of(this.flags), "cause": origin.cause, "why": diagnosis.kind}
@@ -459,14 +342,6 @@ def origin_figures(this: Explained) -> Figures:
     return figures
 
 
-def module_of(rank: RankOverflow, call: int) -> str:
-    """The module entry around a call; the one around a module is not asked for."""
-    name = rank.name(call)
-    if rank.construct is None or parse_name(name).kind == "module":
-        return ""
-    return next((a for a in ancestors(rank.construct, name) if parse_name(a).kind == "module"), "")
-
-
 def _related(found: Overflow, this: Explained) -> list[Related]:
     """Suspects, then what the origin made legal inputs of, what follows, and the peers that got it."""
     rank = this.rank
@@ -497,95 +372,3 @@ def _step_figures(rank: RankOverflow, step: Step) -> Figures:
     }
     module = module_of(rank, step.call)
     return {**figures, "module": module} if module else figures
-
-
-def dtype_name(rank: RankOverflow, row: int) -> str:
-    """The dtype's one name, as far as it is known, else as the tool wrote it."""
-    leaves = rank.dump.leaves
-    if leaves.dtype[row] < 0:
-        return ""
-    written = leaves.dtypes[int(leaves.dtype[row])]
-    known = dtype_of(written)
-    return known.name if known is not None else written
-
-
-def percent(ratio: float) -> str:
-    """A share as people read it: 92.5 %."""
-    return f"{100 * ratio:.3g} %" if ratio >= LEAST_SHARE or not ratio else f"<{100 * LEAST_SHARE:g} %"
-
-
-# ---- the upstream table ----
-
-
-def upstream_lines(this: Explained, lang: Lang) -> list[str]:
-    """The trace as aligned lines for text reports and the clipboard."""
-    rank, health = this.rank, this.rank.health
-    rows = [
-        (
-            say(TEXTS, "up-title", lang),
-            "dtype",
-            "absmax",
-            say(TEXTS, "up-of-max", lang),
-            "nan",
-            "inf",
-            "sub",
-            say(TEXTS, "up-grown", lang),
-            say(TEXTS, "up-seen", lang),
-        )
-    ]
-    for step in this.trace.steps:
-        share = health.headroom(step.row)
-        known = bool(health.is_known[step.row])
-        rows.append(
-            (
-                rank.name(step.call),
-                dtype_name(rank, step.row),
-                amount(float(health.absmax[step.row])) if known else "?",
-                percent(share) if share is not None else "-",
-                shown_count(rank, step.row, "nan"),
-                shown_count(rank, step.row, "inf"),
-                shown_count(rank, step.row, "subnormal"),
-                _grown(step),
-                seen_word(this, step, lang),
-            )
-        )
-    return columns_of(rows, left=(0, 1, 8))
-
-
-def _grown(step: Step) -> str:
-    if step.growth_ratio is None:
-        return "-"
-    return f"x{number(step.growth_ratio)}" if np.isfinite(step.growth_ratio) else "inf"
-
-
-def shown_count(rank: RankOverflow, row: int, name: str) -> str:
-    """A count; ">=1" where only presence is known, "?" where nothing is."""
-    health = rank.health
-    names = ("plus_inf", "minus_inf") if name == "inf" else (name,)
-    counts = [health.count(n, row) for n in names]
-    if None not in counts:
-        return number(sum(n or 0 for n in counts))
-    bits = {"nan": NAN, "inf": PLUS | MINUS, "plus_inf": PLUS, "minus_inf": MINUS, "saturated": HIGH | LOW}
-    return ">=1" if int(health.flags[row]) & bits.get(name, 0) else "?"
-
-
-def seen_word(this: Explained, step: Step, lang: Lang) -> str:
-    """What a step is: suspect, origin, hands on, other input; by order where only that links it."""
-    words = []
-    if step.distance == 0:
-        words.append("up-origin")
-    elif any(step.call == suspect.call for suspect in this.trace.suspects):
-        words.append("up-suspect")
-    elif step.is_pass_through:
-        words.append("up-pass")
-    if step.is_side:
-        words.append("up-side")
-    if step.link in ("order", "forward"):
-        words.append(f"up-{step.link}")
-    return ", ".join(say(TEXTS, word, lang) for word in words) or "."
-
-
-def outputs_flagged(rank: RankOverflow, call: int) -> list[int]:
-    """Rows of a call's outputs that hold something bad."""
-    leaves = rank.dump.leaves
-    return [r for r in rank.dump.leaf_range(call) if leaves.side[r] == OUTPUT and rank.health.flags[r]]

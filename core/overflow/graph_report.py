@@ -11,7 +11,9 @@ from npulse.core.formats.msprobe.records import OUTPUT
 from npulse.core.text import Lang, say
 
 from .analyse import Overflow
-from .explain import AREA, Explained, origin_figures, row_figures, what_of
+from .explain import AREA, origin_figures, what_of
+from .explained import Explained
+from .figures import row_figures
 from .graph import GraphPart, Joined
 from .ranks import Place, RankOverflow
 from .texts import TEXTS

@@ -22,7 +22,8 @@ from npulse.core.views import Detail, Strip, rows_named, shown_figure
 
 from .analyse import Overflow
 from .detail import row_detail, row_finding, where_lines
-from .explain import AREA, percent
+from .explain import AREA
+from .figures import percent
 from .growth import layer_growth
 from .ranks import RankOverflow
 from .report import report

@@ -24,6 +24,7 @@ from npulse.core.calls.apis import (
     PURE_FILLERS,
     SHAPE_ONLY,
     UNINITIALISED,
+    VIEWS,
     WEIGHT_KEYWORDS,
     WEIGHT_POSITIONS,
     plain_api,
@@ -311,16 +312,15 @@ class _Walk:
         if api in UNINITIALISED:
             return "unwritten"
         keys = {self._keys.of(row) for row in outs}
-        if taken.unwritten and (
-            api in PARTIAL_WRITERS
-            or name.api in PARTIAL_WRITERS
-            or api in HARMLESS
-            or keys <= {self._keys.of(row) for row in taken.unwritten}
-        ):
-            return "unwritten"
         flags = 0
         for row in outs:
             flags |= int(self.health.flags[row])
+        if taken.unwritten:
+            hands_on = api in VIEWS or api in HARMLESS or name.api in PARTIAL_WRITERS
+            # of NaN only a checksum tells that they are the same
+            tells = not flags & NAN or all(self.leaves.checksum[row] >= 0 for row in outs)
+            if hands_on or tells and keys <= {self._keys.of(row) for row in taken.unwritten}:
+                return "unwritten"
         if flags & NAN:
             return ""
         if taken.legal and (flags & ~NEGATIVE == 0 or keys <= {self._keys.of(row) for row in taken.legal}):
@@ -343,8 +343,8 @@ class _Walk:
         explains = 0
         is_mask = api == "mul" and self._is_mask_like(call)
         for value in values:
-            beyond = api in FILLERS or (is_mask and value < 0) or np.isinf(value) or abs(value) == largest
-            if beyond:
+            is_end = api in MASK_TAKERS and (np.isinf(value) or abs(value) == largest)
+            if api in FILLERS or is_end or is_mask and value < 0:
                 explains |= NEGATIVE if value < 0 else PLUS | HIGH
         return flags & ~explains == 0
 

@@ -208,6 +208,10 @@ NOT_LEGAL: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {"Functional.relu.0.forward": fwd([X], [rec(3.0, 0.0)]), MUL: fwd([rec(3.0, 0.0), num(-600000)], [rec(0.0, -INF)])},
         [(MUL, "operator")],
     ),
+    "relu-times-finfo": ({MUL: fwd([rec(3.0, 0.0), num(-F16)], [rec(0.0, -INF)])}, [(MUL, "operator")]),
+    "relu-times-finfo-saturated": ({MUL: fwd([rec(3.0, 0.0), num(-F16)], [rec(0.0, -F16)])}, [(MUL, "operator")]),
+    "times-an-infinite-scale": ({MUL: fwd([rec(3.0, 1.0), rec(INF, INF, "float32", [])], [rec(INF, INF)])}, [(MUL, "legal-inf")]),
+    "plus-a-large-number": ({ADD: fwd([X, num(-1e6)], [rec(-INF, -INF)])}, [(ADD, "operator")]),
     "mask-times-inf": ({MUL: fwd([ONES, num(-INF)], [nan()])}, [(MUL, "operator")]),
     "fill-with-a-small-number": ({FILL: fwd([Y, ONES, num(-1e4)], [rec(F16, -1e4)])}, [(FILL, "operator")]),
     "fill-of-what-is-bad": ({FILL: fwd([nan(), ONES, num(0.0)], [nan()])}, [(FILL, "input")]),
@@ -265,6 +269,16 @@ UNWRITTEN: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "read-behind-a-view": (
         {EMPTY: fwd([num(4)], [nan()]), "Tensor.detach.0.forward": fwd([nan()], [nan()]), ADD: fwd([nan(), X], [nan()])},
         [(ADD, "uninitialised")],
+    ),
+    "copied-over-piece-by-piece": (
+        {
+            EMPTY: fwd([num(8)], [nan(shape=[8])]),
+            "Torch.chunk.0.forward": fwd([nan(shape=[8]), num(2)], [nan(), rec(1.5, 0.5)]),
+            COPY: fwd([nan(), X], [X]),
+            "Tensor.__getitem__.0.forward": fwd([nan(shape=[8]), num(1)], [nan(shape=[1])]),
+            "Tensor.copy_.1.forward": fwd([nan(shape=[1]), rec(1.0, 1.0, shape=[1])], [rec(1.0, 1.0, shape=[1])]),
+        },
+        [],
     ),
     "written-in-part": (
         {
