@@ -227,6 +227,8 @@ def _where(this: Explained, lang: Lang) -> str:
             name = say(TEXTS, f"axis-{axis.name}", lang) if f"axis-{axis.name}" in TEXTS else axis.name
             axes += say(TEXTS, "where-axis", lang, axis=name, indices=indices)
     first = index_text(places.first[0].index) if places.first[0].index else "[]"
+    if this.is_saturated:  # how many has been said
+        return say(TEXTS, "where-first", lang, index=first, axes=axes)
     n, of = places.n_bad, int(this.rank.health.n_elements[this.row])
     return say(TEXTS, "where", lang, n=number(n), of=number(of), index=first, axes=axes)
 

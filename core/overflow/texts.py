@@ -139,6 +139,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         " {n} of {of} elements, first at {index}{axes}.",
         " {of} 个元素中有 {n} 个，首个位于 {index}{axes}。",
     ),
+    "where-first": (" First at {index}{axes}.", " 首个位于 {index}{axes}。"),
     "where-axis": (", {axis} {indices}", "，{axis} {indices}"),
     "suspect": (
         " Suspect: {name} gives {absmax}, {share} of the largest {dtype}{grown}.",

@@ -48,7 +48,7 @@ MaskOption = Annotated[
 ]
 CriteriaOption = Annotated[
     str | None,
-    typer.Option("--criteria", help="Thresholds: cosine=0.99,norm_ratio_low=0.99,norm_ratio_high=1.01"),
+    typer.Option("--criteria", help="Thresholds, NAME=NUMBER,... (cosine=0.99; near_ratio=0.5)."),
 ]
 
 

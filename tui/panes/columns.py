@@ -15,15 +15,28 @@ _IO_WORDS = {
     "parameters": "io.parameters",
     "parameters_grad": "io.parameters-grad",
 }
+_SHORT_IO_WORDS = {
+    "input": "io.short-input",
+    "output": "io.short-output",
+    "kwargs": "io.short-kwargs",
+    "parameters": "io.short-parameters",
+    "parameters_grad": "io.short-parameters-grad",
+}
 
 
 def io_formatter(lang: Lang) -> Callable[[object], str]:
     """ "input 0" in the user's language; an argument's own name stays as it is."""
-    if lang == "en":
-        return str
+    return str if lang == "en" else _with_first_word(_IO_WORDS, lang)
 
+
+def short_io_formatter(lang: Lang) -> Callable[[object], str]:
+    """ "in 0" for "input 0", in the user's language, where there is little room."""
+    return _with_first_word(_SHORT_IO_WORDS, lang)
+
+
+def _with_first_word(words: dict[str, str], lang: Lang) -> Callable[[object], str]:
     def show(value: object) -> str:
         word, blank, rest = str(value).partition(" ")
-        return f"{tr(_IO_WORDS[word], lang)}{blank}{rest}" if word in _IO_WORDS else str(value)
+        return f"{tr(words[word], lang)}{blank}{rest}" if word in words else str(value)
 
     return show

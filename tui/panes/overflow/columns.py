@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from npulse.core.formats.msprobe.names import short_name
-from npulse.core.overflow.table import PRESENCE
-from npulse.core.table import Table
-from npulse.core.text import Lang
+from rich.cells import cell_len
 
+from npulse.core.formats.msprobe.names import short_name
+from npulse.core.overflow.table import PRESENCE, SHOWN_COUNTS
+from npulse.core.overflow.view import short_dtype
+from npulse.core.table import Table
+from npulse.core.text import Lang, safe_text
+
+from ...chrome import cut_middle
 from ...glyphs import Glyphs
 from ...roles import role_formatter
 from ...widgets.bars import bar
+from ...widgets.table_lines import PREFIX_CELLS
 from ...widgets.table_view import ColumnSpec
-from ..columns import io_formatter
+from ..columns import short_io_formatter
 
 HIDDEN_AT_FIRST = frozenset(
     (
@@ -31,8 +37,6 @@ HIDDEN_AT_FIRST = frozenset(
     )
 )
 """Columns that `c` can bring in; rank and step come by themselves where there are several."""
-
-BAR_CELLS = 8
 
 _HEADINGS: dict[str, tuple[str, str]] = {
     "operator": ("operator call", "算子调用"),
@@ -56,23 +60,30 @@ _HEADINGS: dict[str, tuple[str, str]] = {
 }
 
 _ORDER = (
-    "operator", "io", "role", "absmax", "headroom_ratio", "nan", "plus_inf", "minus_inf", "saturated",
-    "growth_ratio", "rank", "step", "dtype", "subnormal", "near_limit", "shape", "first_index",
+    "operator", "io", "role", "absmax", "headroom_ratio", "rank", "step", "nan", "plus_inf", "minus_inf",
+    "saturated", "growth_ratio", "dtype", "subnormal", "near_limit", "shape", "first_index",
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
 
-_SHORT_DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+_FIRST = {"operator": 0, "role": 1, "io": 2, "rank": 3, "step": 3, "absmax": 4, "headroom_ratio": 5}
+"""Priority of the columns without which a row says little; the others follow by their place."""
+
+_IO_CELLS = 14
+_ROLE_CELLS, _ABSMAX_CELLS, _SHARE_CELLS, _NUMBER_CELLS = 11, 9, 6, 4
+_NAME_CELLS = (16, 56)  # of the operator: at least, at most
 
 
-def specs(table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang) -> tuple[ColumnSpec, ...]:
-    """The visible columns in display order. Columns without a value are left out."""
+def specs(
+    table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang, width: int
+) -> tuple[ColumnSpec, ...]:
+    """The visible columns in display order, for a table of `width` cells. Empty columns are left out."""
     names = [c.name for c in table.columns]
     ordered = [n for n in _ORDER if n in names] + [n for n in names if n not in _ORDER]
-    shown = [n for n in ordered if n not in hidden or n in ("rank", "step")]
+    wanted = [n for n in ordered if n not in hidden or n in ("rank", "step")]
+    shown = [n for n in wanted if _has_values(table, n) and (n not in ("rank", "step") or _differs(table, n))]
+    room = _name_room(table, shown, lang, width)
     return tuple(
-        _spec(table, name, place, glyphs, lang)
-        for place, name in enumerate(shown)
-        if _has_values(table, name) and (name not in ("rank", "step") or _has_several(table, name))
+        _spec(table, name, place + len(_FIRST), glyphs, lang, width, room) for place, name in enumerate(shown)
     )
 
 
@@ -81,65 +92,106 @@ def heading(name: str, lang: Lang) -> str:
     return _HEADINGS.get(name, (name, name))[1 if lang == "zh" else 0]
 
 
+def bar_cells(width: int) -> int:
+    """Cells of the bar in a table of that width; 0 where the figure alone has to do."""
+    return 0 if width < 72 else 6 if width < 100 else 8
+
+
 def _has_values(table: Table, name: str) -> bool:
+    """Whether some row has something to show; of a count also whether there is any at all."""
     column = table.column(name)
-    return name in PRESENCE or column.absent is None or not column.absent.all() or not len(column.absent)
+    if column.absent is None or not len(column.absent) or not column.absent.all():
+        return True
+    return name in PRESENCE and bool((table.column("flags").values & PRESENCE[name]).any())
 
 
-def _has_several(table: Table, name: str) -> bool:
+def _differs(table: Table, name: str) -> bool:
     values = table.column(name).values
     return len(values) > 0 and bool((values != values[0]).any())
 
 
-def _spec(table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:
-    title = heading(name, lang)
+def _name_room(table: Table, shown: list[str], lang: Lang, width: int) -> int:
+    """Cells for the operator beside the columns without which its row says little."""
+    cells = {
+        "io": _io_cells(table, lang),
+        "role": _ROLE_CELLS,
+        "rank": _NUMBER_CELLS,
+        "step": _NUMBER_CELLS,
+        "absmax": _ABSMAX_CELLS,
+        "headroom_ratio": _SHARE_CELLS + (bar_cells(width) and bar_cells(width) + 1),
+    }
+    gap = 2 if width >= 90 + PREFIX_CELLS else 1
+    beside = sum(max(cells[n], cell_len(heading(n, lang))) + gap for n in shown if n in cells)
+    least, most = _NAME_CELLS
+    return max(least, min(most, width - PREFIX_CELLS - beside))
+
+
+def _io_cells(table: Table, lang: Lang) -> int:
+    write = short_io_formatter(lang)
+    texts = (cell_len(write(safe_text(label))) for label in table.column("io").labels or ())
+    return min(max(texts, default=1), _IO_CELLS)
+
+
+def _spec(
+    table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang, width: int, room: int
+) -> ColumnSpec:
+    title, priority = heading(name, lang), _FIRST.get(name, place)
     if name == "operator":
-        return ColumnSpec(name, title, format=_short, min_width=20, max_width=56, priority=0, is_frozen=True)
-    if name == "io":
-        return ColumnSpec(name, title, format=io_formatter(lang), max_width=28, priority=1)
-    if name == "role":
-        return ColumnSpec(name, title, format=role_formatter(glyphs, lang), max_width=14, priority=1)
-    if name == "headroom_ratio":
-        return ColumnSpec(name, title, format=_headroom(glyphs), align="left", priority=2)
-    if name == "dtype":
-        return ColumnSpec(name, title, format=_dtype, priority=place)
-    if name == "growth_ratio":
-        return ColumnSpec(name, title, format=_grown, align="right", priority=place)
-    if name in PRESENCE:
-        return ColumnSpec(name, title, priority=place, instead=_presence(table, name))
-    if name in ("absmax", "max", "min"):
+        least = min(room, 20)
+        shown = _name(room, glyphs)
         return ColumnSpec(
-            name, title, format="significant", decimals=4, priority=2 if name == "absmax" else place
+            name, title, format=shown, min_width=least, max_width=room, priority=priority, is_frozen=True
         )
-    return ColumnSpec(name, title, max_width=28, priority=place)
+    if name == "io":
+        return ColumnSpec(
+            name, title, format=short_io_formatter(lang), max_width=_IO_CELLS, priority=priority
+        )
+    if name == "role":
+        return ColumnSpec(name, title, format=role_formatter(glyphs, lang), max_width=14, priority=priority)
+    if name == "headroom_ratio":
+        show = _headroom(bar_cells(width), glyphs)
+        return ColumnSpec(name, title, format=show, align="left", priority=priority)
+    if name == "dtype":
+        return ColumnSpec(name, title, format=short_dtype, priority=priority)
+    if name == "growth_ratio":
+        return ColumnSpec(name, title, format=_grown, align="right", priority=priority)
+    if name in SHOWN_COUNTS:
+        return ColumnSpec(name, title, priority=priority, instead=_presence(table, name))
+    if name in ("absmax", "max", "min"):
+        return ColumnSpec(name, title, format="significant", decimals=4, priority=priority)
+    return ColumnSpec(name, title, max_width=28, priority=priority)
 
 
-def _short(value: object) -> str:
-    return short_name(str(value))
+def _name(room: int, glyphs: Glyphs) -> Callable[[object], str]:
+    """The short name; where it is too long its middle is left out, since its number stands at the end."""
+
+    def show(value: object) -> str:
+        return cut_middle(safe_text(short_name(str(value))), room, glyphs)
+
+    return show
 
 
-def _dtype(value: object) -> str:
-    word = str(value).rpartition(".")[2].lower()
-    return _SHORT_DTYPES.get(word, word)
-
-
-def _headroom(glyphs: Glyphs) -> Callable[[object], str]:
-    """Percent and a bar: how much of the dtype's range is used."""
+def _headroom(cells: int, glyphs: Glyphs) -> Callable[[object], str]:
+    """Percent and a bar: how much of the dtype's range is used. No bar where it would be an empty cell."""
 
     def show(value: object) -> str:
         share = float(str(value))
-        return f"{100 * share:5.1f}% {bar(share, BAR_CELLS, glyphs):<{BAR_CELLS}}"
+        figure = " <0.1%" if 0 < share < 0.0005 else f"{100 * share:5.1f}%"
+        if share * cells * len(glyphs.bar) < 0.5:
+            return figure
+        return f"{figure} {bar(share, cells, glyphs)}"
 
     return show
 
 
 def _grown(value: object) -> str:
-    return f"x{float(str(value)):.3g}"
+    ratio = float(str(value))
+    return f"x{ratio:.3g}" if math.isfinite(ratio) else "inf"
 
 
 def _presence(table: Table, name: str) -> Callable[[int], str | None]:
     """ ">=1" where statistics tell that there is some and not how many, "?" where nothing tells."""
-    column, flags, bit = table.column(name), table.column("flags"), PRESENCE[name]
+    column, flags, bit = table.column(name), table.column("flags"), PRESENCE.get(name, 0)
 
     def show(row: int) -> str | None:
         if column.absent is None or not column.absent[row]:
