@@ -30,10 +30,9 @@ StrPath = str | PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
-class PrecisionReport:
-    """A comparison and its report, with what a script asks for first."""
+class AreaAnswer:
+    """A report with what a script asks for first; every area adds what it rests on."""
 
-    comparison: Comparison
     report: Report
 
     @property
@@ -47,6 +46,13 @@ class PrecisionReport:
     @property
     def verdict(self) -> Verdict:
         return self.report.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionReport(AreaAnswer):
+    """A comparison and its report."""
+
+    comparison: Comparison
 
     @property
     def max_error(self) -> float:
@@ -68,23 +74,10 @@ class PrecisionReport:
 
 
 @dataclass(frozen=True, slots=True)
-class OverflowReport:
+class OverflowReport(AreaAnswer):
     """What was found of NaN, Inf and saturation in a round, and its report."""
 
     found: Overflow
-    report: Report
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.report.findings
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        return self.report.problems
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.report.verdict
 
     @property
     def origin(self) -> Finding | None:
@@ -146,7 +139,7 @@ def compare(
     comparison = compare_captures(
         pair, settings or Settings(), progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
-    return PrecisionReport(comparison, precision_report(comparison, lang=lang, tables=tables))
+    return PrecisionReport(precision_report(comparison, lang=lang, tables=tables), comparison)
 
 
 def first_overflow(
@@ -172,7 +165,7 @@ def first_overflow(
     )
     golden = ", ".join(chosen[-1].golden)
     told = overflow_report(found, lang=asked.lang, tables=asked.tables, golden=golden)
-    return OverflowReport(found, with_problems(told, opened.problems))
+    return OverflowReport(with_problems(told, opened.problems), found)
 
 
 def choose_pair(

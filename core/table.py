@@ -95,8 +95,27 @@ class Table:
         return {column.name: column.value(row) for column in self.columns}
 
 
+class Labels(Sequence[str]):
+    """Labels of a text column that are made when asked for: half a million strings need not exist at once."""
+
+    __slots__ = ()
+
+    def label(self, index: int) -> str:
+        """One of them; index from 0."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self.label(i) for i in range(*index.indices(len(self)))]
+        return self.label(index)
+
+
 @dataclass(frozen=True, slots=True)
-class Chained(Sequence[str]):
+class Chained(Labels):
     """Several label tables one behind the other, without copying them."""
 
     parts: tuple[Sequence[str], ...]
@@ -105,13 +124,7 @@ class Chained(Sequence[str]):
     def __len__(self) -> int:
         return self.starts[-1]
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def label(self, index: int) -> str:
         part = bisect_right(self.starts, index) - 1
         return self.parts[part][index - self.starts[part]]
 

@@ -13,10 +13,10 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 from npulse.core.findings import Finding, Problem, Report
-from npulse.core.table import Column, Table
+from npulse.core.table import Column, Labels, Table
 
 _DIRECTION = r"\.(?:forward|backward|parameters_grad)\b"
 _MODULE = re.compile(rf"\b(Module|Cell)\.(\S*?)({_DIRECTION}|(?=[\s,;:()'\"]|$))")
@@ -156,8 +156,8 @@ def _column(column: Column, names: _Names) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hidden(Sequence[str]):
-    """Labels hidden when asked for: half a million need not exist at once."""
+class _Hidden(Labels):
+    """Labels hidden when asked for."""
 
     labels: Sequence[str]
     names: _Names
@@ -165,11 +165,5 @@ class _Hidden(Sequence[str]):
     def __len__(self) -> int:
         return len(self.labels)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def label(self, index: int) -> str:
         return hide_name(self.labels[index])
