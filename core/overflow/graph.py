@@ -132,7 +132,7 @@ def _scanned(
     if tensor.file is None:
         return None
     try:
-        return scan(tensor.file, near_ratio=near_ratio, is_cancelled=is_cancelled)
+        return scan(tensor.file, near_ratio=near_ratio, may_map=False, is_cancelled=is_cancelled)
     except InputError as error:
         problems.append(Problem.from_error(error, f"{relative}/{tensor.file_name}"))
         return None

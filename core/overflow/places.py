@@ -219,9 +219,7 @@ class _Flags:
     @property
     def first(self) -> list[int]:
         found: list[int] = []
-        for start in range(
-            0, self.flags.size, BLOCK
-        ):  # a whole list of indices could be eight times the flags
+        for start in range(0, self.flags.size, BLOCK):  # all indices at once could be eight times the flags
             found += (np.flatnonzero(self.flags[start : start + BLOCK])[:N_FIRST] + start).tolist()
             if len(found) >= N_FIRST:
                 break
@@ -300,7 +298,7 @@ class _Search:
             self.places.append(Place(_index_of(first + at, self.grid.numbers_shape), value, _kind_of(value)))
 
     def _note_columns(self, piece: _Piece, masks: Masks | None) -> tuple[Mask, ...]:
-        """Returns of each row whether it is hit, all -inf, all the lowest number."""
+        """Note the columns that are hit; returns of each row whether it is hit, all -inf, all the lowest."""
         none = np.zeros(piece.n_rows, np.bool_)
         if masks is None:
             return none, none, none

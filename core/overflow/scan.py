@@ -86,7 +86,8 @@ def scan(
         raise ValueError(f"near_ratio must be above 0 and at most 1, not {near_ratio}")
     file = in_stored_order(file)
     counter = _counter_for(file, near_ratio)
-    usual = MAPPED_BLOCK_BYTES if may_map and is_mappable(file) else READ_BLOCK_BYTES
+    is_large = isinstance(counter, _Bits) and may_map and is_mappable(file)
+    usual = MAPPED_BLOCK_BYTES if is_large else READ_BLOCK_BYTES
     step = max(1, (block_bytes or usual) // file.dtype.itemsize)
     n = file.n_elements
     with open_elements(file, may_map=may_map) as read:
@@ -196,7 +197,7 @@ class _Bits:
             n_infinite = doubled.size - int(np.count_nonzero(doubled))
             self.expects_infinite = n_infinite > 0
         if n_infinite:
-            n_plus = _count(np.equal, bits, limits.infinity, mask)
+            n_plus = self._count_positive(bits, limits.infinity, mask, self.n_plus_inf > 0)
             self.n_plus_inf += n_plus
             self.n_minus_inf += n_infinite - n_plus
         if low < shift:
@@ -213,7 +214,7 @@ class _Bits:
             return
         n_high = n_low = 0
         if limits.has_largest:
-            n_high = _count(np.equal, bits, limits.ceiling, mask)
+            n_high = self._count_positive(bits, limits.ceiling, mask, self.n_high > 0)
             n_low = _count(np.equal, bits, limits.sign + limits.ceiling, mask)
         self.n_high += n_high
         self.n_low += n_low
@@ -221,6 +222,12 @@ class _Bits:
             self.n_near -= n_high + n_low
         else:
             self.n_near -= _count(np.greater_equal, doubled, 2 * limits.ceiling + shift, mask)
+
+    def _count_positive(self, bits: Raw, pattern: int, mask: Mask, is_expected: bool) -> int:
+        """How many elements are the positive number of a pattern. Masks hold none: a look is cheaper."""
+        if not is_expected and int(_largest(bits.view(self.limits.signed))) < pattern:
+            return 0
+        return _count(np.equal, bits, pattern, mask)
 
     def _note_extremes(self, bits: Raw, spare: Raw, top: int, has_nonfinite: bool) -> None:
         """Largest positive and negative magnitude of a block that exceeds one of those known so far.
@@ -277,15 +284,19 @@ class _Bytes:
     declared: Dtype
     near_ratio: float
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, np.int64))
+    pairs: npt.NDArray[np.int64] | None = None
 
     def add(self, block: Raw) -> None:
         n_pairs = block.size // 2 if block.size >= PAIRED_BYTES else 0
         if n_pairs:
-            pairs = np.bincount(block[: 2 * n_pairs].view(np.uint16), minlength=1 << 16).reshape(256, 256)
-            self.counts += pairs.sum(axis=0) + pairs.sum(axis=1)
+            pairs = np.bincount(block[: 2 * n_pairs].view(np.uint16), minlength=1 << 16)
+            self.pairs = pairs if self.pairs is None else np.add(self.pairs, pairs, out=self.pairs)
         self.counts += np.bincount(block[2 * n_pairs :], minlength=256)
 
     def result(self, n_elements: int) -> Scan:
+        if self.pairs is not None:
+            pairs = self.pairs.reshape(256, 256)
+            self.counts, self.pairs = self.counts + pairs.sum(axis=0) + pairs.sum(axis=1), None
         values = widen(np.arange(256, dtype=np.uint8), self.dtype).astype(np.float64)
         largest, magnitude = self.declared.max_finite, np.abs(values)
         met = values[(self.counts > 0) & np.isfinite(values)]

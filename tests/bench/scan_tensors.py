@@ -29,8 +29,10 @@ from npulse.core.formats.tensors import DTYPES, open_tensor  # noqa: E402
 from npulse.core.overflow.scan import scan  # noqa: E402
 
 FORMATS = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "int8")
-FLOAT_KINDS = ("clean", "NaN 10 %", "NaN 100 %", "-Inf 50 %", "NaN, Inf 10 %", "largest 10 %", "subnormal 50 %",
-               "zeros 50 %", "positive")  # fmt: skip
+FLOAT_KINDS = (
+    *("clean", "NaN 10 %", "NaN 100 %", "-Inf 50 %", "NaN, Inf 10 %", "largest 10 %", "subnormal 50 %"),
+    *("zeros 50 %", "positive"),
+)
 
 
 def make_values(kind: str, name: str, n: int) -> np.ndarray:
