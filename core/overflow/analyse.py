@@ -33,6 +33,7 @@ from .criteria import Settings
 from .gradients import Gradients, read_gradients
 from .graph import GraphPart, read_graph
 from .health import BY_TENSOR, contradictions, from_statistics
+from .norms import Growth, LayerSlope, jumps, norms_of_dumps, slopes
 from .places import Places
 from .ranks import Place, RankOverflow, follow_collectives
 from .roles import Origin, Roles
@@ -53,13 +54,15 @@ class Overflow:
     """All that was found. stage: "statistics" while tensor files are still to be read, then "complete".
 
     places: where bad elements lie, by (place of the rank, leaf row). caused_by: see `steps.follow_steps`.
-    captures: the captures that were looked at, by (round, name).
+    growth, slopes: of the gradients in the dumps; those of the monitor's files are in `gradients`.
     """
 
     root: Path
     ranks: tuple[RankOverflow, ...]
     graph: tuple[GraphPart, ...]
     gradients: Gradients | None
+    growth: tuple[Growth, ...]
+    slopes: tuple[LayerSlope, ...]
     context: Context
     settings: Settings
     artifacts: tuple[Artifact, ...]
@@ -115,12 +118,15 @@ def analyse(
     gradients = read_gradients(root, others, settings, problems, is_cancelled)
     if first is not None and not (ranks or graph or gradients):
         raise first
+    norms = list(norms_of_dumps(ranks))
     artifacts = tuple(artifact for _, members in captures for artifact in members)
     found = Overflow(
         root=root,
         ranks=tuple(ranks),
         graph=graph,
         gradients=gradients,
+        growth=jumps(norms, settings.criteria.gradient_growth_ratio),
+        slopes=slopes(norms),
         context=read_context(root, others, ranks, settings, problems),
         settings=settings,
         artifacts=(*artifacts, *others),

@@ -11,39 +11,22 @@ from npulse.core.text import Lang, say
 
 from .analyse import Overflow
 from .explain import AREA
-from .gradients import BadGradient, Gradients, Growth
+from .gradients import BadGradient, Gradients
+from .norms import Growth, LayerSlope
 from .texts import TEXTS
 
 
 def gradient_findings(found: Overflow, lang: Lang) -> Iterator[Finding]:
     """Bad gradients, then jumps of their norms, steady growth over the layers, the tool's own reports."""
     gradients = found.gradients
-    if gradients is None:
-        return
-    for bad in gradients.bad:
-        yield _bad(gradients, bad, lang)
-    for growth in gradients.growth:
-        yield _growth(gradients, growth, lang)
-    for slope in gradients.slopes:
-        values = {"ratio": number(max(slope.ratio, 1 / slope.ratio)), "step": slope.step}
-        ends = (slope.first, slope.last) if slope.ratio > 1 else (slope.last, slope.first)
-        yield Finding(
-            AREA,
-            "note",
-            "overflow.gradient-growth",
-            "suspect",
-            slope.kind,
-            say(TEXTS, "grad-slope", lang, kind=slope.kind, first=ends[0], last=ends[1], **values),
-            figures={
-                "layer_growth_ratio": slope.ratio,
-                "step": slope.step,
-                "first_layer": slope.first,
-                "last_layer": slope.last,
-                "layer_norms": list(slope.norms),
-            },
-            location=Location(rank=slope.rank, step=slope.step),
-        )
-    if gradients.anomalies:
+    if gradients is not None:
+        for bad in gradients.bad:
+            yield _bad(gradients, bad, lang)
+    for growth in (*(gradients.growth if gradients is not None else ()), *found.growth):
+        yield _growth(growth, lang)
+    for slope in (*(gradients.slopes if gradients is not None else ()), *found.slopes):
+        yield _slope(slope, lang)
+    if gradients is not None and gradients.anomalies:
         first = gradients.anomalies[0]
         yield Finding(
             AREA,
@@ -93,27 +76,49 @@ def _bad(gradients: Gradients, bad: BadGradient, lang: Lang) -> Finding:
     )
 
 
-def _growth(gradients: Gradients, growth: Growth, lang: Lang) -> Finding:
-    values = {"kind": growth.kind, "name": growth.name, "before": growth.before, "step": growth.step}
+def _growth(growth: Growth, lang: Lang) -> Finding:
+    norm = growth.norm
+    values = {"kind": norm.kind, "name": norm.name, "before": growth.before, "step": norm.step}
     amounts = {"ratio": number(growth.ratio), "was": number(growth.was), "now": number(growth.now)}
     return Finding(
         AREA,
         "warning",
         "overflow.gradient-growth",
         "suspect",
-        growth.name,
+        norm.name,
         say(TEXTS, "grad-growth", lang, n=growth.n_names, **values, **amounts),
-        say(TEXTS, "next-grad-growth", lang, step=growth.step),
+        say(TEXTS, "next-grad-growth", lang, step=norm.step),
         figures={
-            "kind": growth.kind,
+            "kind": norm.kind,
             "growth_ratio": growth.ratio,
             "norm_before": growth.was,
             "norm": growth.now,
             "step_before": growth.before,
-            "step": growth.step,
+            "step": norm.step,
             "n_names": growth.n_names,
         },
-        location=_location(gradients, growth.table, growth.row, growth.rank),
+        location=Location(norm.artifact, norm.rank, norm.step, norm.row, norm.line),
+    )
+
+
+def _slope(slope: LayerSlope, lang: Lang) -> Finding:
+    values = {"ratio": number(max(slope.ratio, 1 / slope.ratio)), "step": slope.step}
+    ends = (slope.first, slope.last) if slope.ratio > 1 else (slope.last, slope.first)
+    return Finding(
+        AREA,
+        "note",
+        "overflow.gradient-growth",
+        "suspect",
+        slope.kind,
+        say(TEXTS, "grad-slope", lang, kind=slope.kind, first=ends[0], last=ends[1], **values),
+        figures={
+            "layer_growth_ratio": slope.ratio,
+            "step": slope.step,
+            "first_layer": slope.first,
+            "last_layer": slope.last,
+            "layer_norms": list(slope.norms),
+        },
+        location=Location(rank=slope.rank, step=slope.step),
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,14 +17,12 @@ from npulse.core.progress import IsCancelled
 from npulse.core.run.model import Artifact
 
 from .criteria import Settings
+from .norms import Growth, LayerSlope, Norm, jumps, slopes
 
 MONITORS = frozenset(("msprobe.monitor_v1", "msprobe.monitor_v2"))
 UNREDUCED, REDUCED = "grad_unreduced", "grad_reduced"
-LEAST_LAYERS = 4
-STEADY_LAYER_RATIO = 1.3
 
 _MAX, _MIN, _NORM = 0, 1, 3
-_LAYER = re.compile(r"(?:^|\.)(?:\w*_)?(?:layers?|blocks?|h|stages?)\.(\d{1,6})(?:\.|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +44,6 @@ class BadGradient:
     n_names: int
     table: int
     row: int
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """A norm that jumps from one recorded step to the next. n_names: how many grow as much there."""
-
-    kind: str
-    name: str
-    rank: int | None
-    before: int
-    step: int
-    was: float
-    now: float
-    n_names: int
-    table: int
-    row: int
-
-    @property
-    def ratio(self) -> float:
-        return self.now / self.was
-
-
-@dataclass(frozen=True, slots=True)
-class LayerSlope:
-    """Norms that grow steadily from layer to layer at one step, towards the first layer or the last."""
-
-    kind: str
-    step: int
-    rank: int | None
-    first: int
-    last: int
-    ratio: float
-    norms: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +85,14 @@ def read_gradients(
     if not tables and not anomalies:
         return None
     rows = [_Rows(place, table) for place, table in enumerate(tables)]
+    norms = list(_norms(artifacts, tables))
     return Gradients(
         tuple(artifacts),
         tuple(tables),
         tuple(anomalies),
         tuple(_bad(rows)),
-        tuple(_growth(rows, settings.criteria.gradient_growth_ratio)),
-        tuple(_slopes(rows)),
+        jumps(norms, settings.criteria.gradient_growth_ratio),
+        slopes(norms),
     )
 
 
@@ -180,9 +145,12 @@ def _bad(tables: Sequence[_Rows]) -> Iterator[BadGradient]:
     finite = _finite_ranks(tables, first)
     kinds = {kind for step, kind, _ in places if step == first}
     for kind in sorted(kinds, key=lambda k: (k != UNREDUCED, k != REDUCED, k)):
-        if kind == REDUCED and UNREDUCED in kinds:
-            continue  # the reduction only hands on what one rank brought
         names = [name for step, k, name in places if (step, k) == (first, kind)]
+        if kind == REDUCED and UNREDUCED in kinds:  # of most the reduction hands on what one rank brought
+            own = [(first, UNREDUCED, name) for name in names]
+            names = [key[2] for key in own if key in finite and key not in places]
+        if not names:
+            continue
         name = _earliest(kind, names, places, first)
         found = places[first, kind, name]
         before = finite.get((first, UNREDUCED, name), ())
@@ -221,63 +189,20 @@ def _finite_ranks(tables: Sequence[_Rows], step: int) -> dict[_Key, tuple[int, .
     return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
 
 
-def _growth(tables: Sequence[_Rows], least: float) -> Iterator[Growth]:
-    """For each kind the largest jump of a norm between two steps that were recorded one after the other."""
-    jumps: dict[str, list[Growth]] = {}
-    for series in _series(tables):
-        for (_, _, before, was), (rows, row, step, now) in zip(series, series[1:], strict=False):
-            if was > 0 and np.isfinite(now) and now >= least * was:
-                kind = rows.kind(row)
-                jumps.setdefault(kind, []).append(
-                    Growth(kind, rows.name(row), rows.table.rank, before, step, was, now, 1, rows.place, row)
-                )
-    for kind in sorted(jumps):
-        best = max(jumps[kind], key=lambda jump: jump.ratio)
-        n = len({jump.name for jump in jumps[kind] if jump.step == best.step})
-        yield Growth(
-            kind, best.name, best.rank, best.before, best.step, best.was, best.now, n, best.table, best.row
-        )
-
-
-_Point = tuple[_Rows, int, int, float]
-
-
-def _series(tables: Sequence[_Rows]) -> Iterable[list[_Point]]:
-    """The finite norms of one name, kind, rank and micro step over the steps."""
-    found: dict[tuple[str, str, int | None, int], list[_Point]] = {}
-    for rows in tables:
-        table = rows.table
-        norms = table.statistics[:, _NORM]
-        usable = (table.present >> _NORM & 1).astype(bool) & np.isfinite(norms)
+def _norms(artifacts: Sequence[Artifact], tables: Sequence[MonitorTable]) -> Iterator[Norm]:
+    """Every finite norm in the tables."""
+    for artifact, table in zip(artifacts, tables, strict=True):
+        values = table.norm
+        usable = (table.present >> _NORM & 1).astype(bool) & np.isfinite(values)
         for row in np.flatnonzero(usable).tolist():
-            key = (rows.kind(row), rows.name(row), table.rank, int(table.micro_step[row]))
-            found.setdefault(key, []).append((rows, row, int(table.step[row]), float(norms[row])))
-    for points in found.values():
-        yield sorted(points, key=lambda point: point[2])
-
-
-def _slopes(tables: Sequence[_Rows]) -> Iterator[LayerSlope]:
-    """For each kind the steepest steady growth of the layers' norms at one step."""
-    squares: dict[tuple[str, int, int | None], dict[int, float]] = {}
-    for rows in tables:
-        table = rows.table
-        norms = table.statistics[:, _NORM]
-        usable = (table.present >> _NORM & 1).astype(bool) & np.isfinite(norms)
-        for row in np.flatnonzero(usable).tolist():
-            match = _LAYER.search(rows.name(row))
-            if match:
-                layers = squares.setdefault((rows.kind(row), int(table.step[row]), table.rank), {})
-                layers[int(match[1])] = layers.get(int(match[1]), 0.0) + float(norms[row]) ** 2
-    best: dict[str, LayerSlope] = {}
-    for (kind, step, rank), layers in squares.items():
-        numbers = sorted(layers)
-        norms_of = [float(np.sqrt(layers[n])) for n in numbers]
-        if len(numbers) < LEAST_LAYERS or min(norms_of) <= 0:
-            continue
-        ratios = [b / a for a, b in zip(norms_of, norms_of[1:], strict=False)]
-        is_steady = min(ratios) >= STEADY_LAYER_RATIO or max(ratios) <= 1 / STEADY_LAYER_RATIO
-        ratio = (norms_of[-1] / norms_of[0]) ** (1 / (len(numbers) - 1))
-        steepness = max(ratio, 1 / ratio)
-        if is_steady and (kind not in best or steepness > max(best[kind].ratio, 1 / best[kind].ratio)):
-            best[kind] = LayerSlope(kind, step, rank, numbers[0], numbers[-1], ratio, tuple(norms_of))
-    yield from (best[kind] for kind in sorted(best))
+            yield Norm(
+                table.kinds[int(table.kind[row])],
+                table.names[int(table.name[row])],
+                table.rank,
+                int(table.micro_step[row]),
+                int(table.step[row]),
+                float(values[row]),
+                artifact.relative,
+                int(table.line[row]),
+                None,
+            )

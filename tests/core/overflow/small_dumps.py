@@ -54,7 +54,13 @@ def group(*ranks: int) -> dict[str, Any]:
 
 
 def write(
-    folder: Path, data: Entries, *, rank: int = 0, step: int = 0, parents: Entries | None = None, **header: Any
+    folder: Path,
+    data: Entries,
+    *,
+    rank: int = 0,
+    step: int = 0,
+    parents: Entries | None = None,
+    **header: Any,
 ) -> Path:
     """One rank-step of a dump; `parents` becomes its construct.json."""
     place = folder / f"step{step}" / f"rank{rank}"
