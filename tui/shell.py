@@ -46,6 +46,10 @@ NOTICE_S = 4
 _PLAIN_TERMINAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
 
+def _no_descriptor() -> int:
+    raise OSError("the screen is no file")
+
+
 class RunOpened(Message):
     """Discovery of a run has ended."""
 
@@ -92,6 +96,8 @@ class Shell(App[int], inherit_bindings=False):
         remembered = self.store.choice("theme") or ""
         self.theme_name = remembered if remembered in names else names[0]
         super().__init__(ansi_color=uses_ansi_colours(self.theme_name))
+        # what stands in for stderr says -1, with which no worker process can be started
+        setattr(self._capture_stderr, "fileno", _no_descriptor)  # noqa: B010
         self.animation_level = "none"
         install_themes(self, self.theme_name)
         self.lang: Lang = "en" if self.glyphs.is_ascii else lang

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.calls.source import frames_of, source_place, stack_lines
+from npulse.core.calls.source import frames_of, source_line, source_place, stack_lines
 from npulse.core.figures import number
-from npulse.core.findings import Finding, Report
-from npulse.core.formats.msprobe.names import short_name
+from npulse.core.findings import Finding, Location, Report
+from npulse.core.formats.msprobe.monitor import MonitorTable
+from npulse.core.formats.msprobe.names import parse_name, short_name
 from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text, say
 from npulse.core.views import Detail, Strip, rows_named, shown_figure
 
 from .analyse import Overflow
-from .detail import row_detail, row_finding, where_lines
-from .explain import AREA
+from .detail import origin_at, row_detail, row_finding, where_lines
+from .explain import AREA, message_of
+from .explained import explained
 from .figures import percent
 from .growth import layer_growth
 from .ranks import RankOverflow
@@ -31,6 +33,7 @@ from .roles import BENIGN
 from .spread import Followers, followers_of
 from .table import overflow_table
 from .texts import TEXTS
+from .trace import Trace
 
 SUBJECT = "operator"
 """The column that holds the subject of marks and notes."""
@@ -41,6 +44,7 @@ _MAIN = (
     "module", "max", "min",
 )  # fmt: skip
 _N_MAIN = 8
+_SHORT_DTYPES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class OverflowView:
     followers: Followers
     lang: Lang
     golden: str = ""
+    _details: dict[tuple[int, Lang], Detail] = field(default_factory=dict, repr=False, compare=False)
+    """Details of origins: to follow one through all ranks takes its time."""
 
     @property
     def is_complete(self) -> bool:
@@ -72,7 +78,14 @@ class OverflowView:
         at = self.at(row)
         if at is None:
             return self._monitor_detail(row)
-        return row_detail(self.found, self.followers, *at, lang)
+        if (row, lang) not in self._details:
+            detail = row_detail(self.found, self.followers, *at, lang)
+            rank = self.found.looked_through[at[0]]
+            call = int(rank.dump.leaves.call[at[1]])
+            if rank.roles.origin_of(call) is None:
+                return detail
+            self._details[row, lang] = replace(detail, headline=self._said_once(detail, at[0], call, lang))
+        return self._details[row, lang]
 
     def finding(self, row: int, lang: Lang) -> Finding:
         at = self.at(row)
@@ -87,8 +100,9 @@ class OverflowView:
     def where(self, row: int, lang: Lang) -> list[str]:
         at = self.at(row)
         if at is None:
-            cells = self.table.row(row)
-            return [f"{name}: {shown_figure(value)}" for name, value in cells.items() if value is not None]
+            at_file = self._monitor_location(row)
+            first = f"{say(TEXTS, 'label-artifact', lang)}: {at_file.artifact}:{at_file.line}"
+            return [first, *(f"{name}: {text}" for name, text in self._monitor_facts(row))]
         return where_lines(self.found, self.followers, *at, lang)
 
     def meaning(self, column: str, lang: Lang) -> str:
@@ -100,7 +114,8 @@ class OverflowView:
     def place(self, row: int) -> tuple[Path, int | None] | None:
         rank = self.rank_at(row)
         if rank is None:
-            return None
+            table, inner = self._monitor_row(row)
+            return table.path, int(table.line[inner])
         return source_place(frames_of(rank.stacks, self.operator(row)), self.found.root)
 
     def row_of(self, finding: Finding) -> int | None:
@@ -114,6 +129,12 @@ class OverflowView:
                 if finding.subject in (rank.name(call), rank.dump.leaf_name(int(rows[inner]))):
                     return start + inner
             start += len(rows)
+        for artifact, table in self._monitored():
+            if artifact == at.artifact and at.line is not None:
+                lines = np.flatnonzero(table.line == at.line)
+                if len(lines):
+                    return start + int(lines[0])
+            start += table.n_rows
         found = rows_named(self.table, SUBJECT, {finding.subject})
         return int(found[0]) if len(found) else None
 
@@ -146,8 +167,20 @@ class OverflowView:
     @property
     def has_trace(self) -> bool:
         """Whether some row lies upstream of an origin."""
-        absent = self.table.column("upstream").absent
-        return self.table.n_rows > 0 and (absent is None or not bool(absent.all()))
+        return len(self.upstream_rows) > 0
+
+    @property
+    def upstream_rows(self) -> npt.NDArray[np.int64]:
+        """The origins and the rows that fed them, in the order of the table."""
+        column = self.table.column("upstream")
+        if column.absent is None:
+            return np.arange(self.table.n_rows, dtype=np.int64)
+        return np.flatnonzero(~column.absent).astype(np.int64)
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether there are ranks of one step that can be set against each other."""
+        return len({(rank.step, rank.capture) for rank in self.found.ranks}) < len(self.found.ranks)
 
     @property
     def can_have_stacks(self) -> bool:
@@ -168,19 +201,58 @@ class OverflowView:
             start += len(rows)
         return None
 
+    def _said_once(self, detail: Detail, place: int, call: int, lang: Lang) -> str:
+        """The headline of an origin without what source line and next step say once more."""
+        rank = self.found.looked_through[place]
+        origin = origin_at(self.found, place, call)
+        if origin is None:
+            return detail.headline
+        headline = detail.headline
+        this = explained(self.found, place, origin, self.followers)
+        if this.trace.suspects and rank.name(this.trace.suspects[0].call) in detail.next_step:
+            headline = message_of(self.found, replace(this, trace=Trace(this.trace.steps, ())), lang)
+        line = source_line(frames_of(rank.stacks, rank.name(call)))
+        return headline.removesuffix(say(TEXTS, "source-line", lang, line=line))
+
+    def _monitored(self) -> list[tuple[str, MonitorTable]]:
+        """The monitor's files as the table has them behind all dumps: (file, its rows)."""
+        gradients = self.found.gradients
+        if gradients is None:
+            return []
+        return [(a.relative, t) for a, t in zip(gradients.artifacts, gradients.tables, strict=True)]
+
+    def _monitor_row(self, row: int) -> tuple[MonitorTable, int]:
+        row -= sum(len(rows) for rows in self.rows)
+        for _, table in self._monitored():
+            if row < table.n_rows:
+                return table, row
+            row -= table.n_rows
+        raise IndexError(row)
+
+    def _monitor_location(self, row: int) -> Location:
+        table, inner = self._monitor_row(row)
+        artifact = next((name for name, other in self._monitored() if other is table), None)
+        return Location(artifact, table.rank, int(table.step[inner]), None, int(table.line[inner]))
+
+    def _monitor_facts(self, row: int) -> list[tuple[str, str]]:
+        cells = {name: value for name, value in self.table.row(row).items() if value is not None}
+        left_out = ("flags", "role", SUBJECT)
+        return [(name, _shown(name, value)) for name, value in cells.items() if name not in left_out]
+
     def _monitor_detail(self, row: int) -> Detail:
-        cells = self.table.row(row)
-        shown = [
-            (n, shown_figure(v)) for n, v in cells.items() if v is not None and n not in ("flags", "operator")
-        ]
-        return Detail(str(cells["operator"]), "", tuple(shown))
+        finding = self._monitor_finding(row)
+        facts = tuple(self._monitor_facts(row))
+        return Detail(self.operator(row), finding.message, facts, finding.next_step)
 
     def _monitor_finding(self, row: int) -> Finding:
+        """The finding that stands at this line of the monitor's file, else the row as a note."""
+        at = self._monitor_location(row)
+        for finding in self.report.findings:
+            if (finding.location.artifact, finding.location.line) == (at.artifact, at.line):
+                return finding
         cells = self.table.row(row)
-        subject = str(cells["operator"])
-        match = next((f for f in self.report.findings if f.subject == subject), None)
-        figures: dict[str, Any] = {n: v for n, v in cells.items() if v is not None and n != "flags"}
-        return match or Finding(AREA, "note", "", "ok", subject, "", figures=figures)
+        figures = {n: v for n, v in cells.items() if v is not None and n not in ("flags", "role", SUBJECT)}
+        return Finding(AREA, "note", "", cells["role"], self.operator(row), "", figures=figures, location=at)
 
 
 def overflow_view(found: Overflow, lang: Lang, *, golden: str = "") -> OverflowView:
@@ -188,9 +260,10 @@ def overflow_view(found: Overflow, lang: Lang, *, golden: str = "") -> OverflowV
     strips = []
     for rank in found.looked_through:
         growth = layer_growth(rank)
-        strips.append((Strip(growth.labels, growth.shares, growth.known), growth.entry_of_call))
+        labels = tuple(map(short_name, growth.labels))
+        strips.append((Strip(labels, growth.shares, growth.known), growth.entry_of_call))
     rows = tuple(np.flatnonzero(rank.dump.leaves.kind == TENSOR) for rank in found.looked_through)
-    return OverflowView(
+    view = OverflowView(
         found,
         report(found, lang=lang, golden=golden),
         overflow_table(found),
@@ -200,22 +273,42 @@ def overflow_view(found: Overflow, lang: Lang, *, golden: str = "") -> OverflowV
         lang,
         golden,
     )
+    first = view.row_of(view.report.findings[0]) if view.report.findings else None
+    if first is not None:
+        view.detail(first, lang)  # it is looked at first
+    return view
+
+
+def short_dtype(name: object) -> str:
+    """A dtype in four letters where it has them: fp16."""
+    word = str(name).rpartition(".")[2].lower()
+    return _SHORT_DTYPES.get(word, word)
 
 
 def in_few_words(finding: Finding, lang: Lang) -> str:
-    """What came out and what fed it, for one line: 'Inf, fed by linear.43 at 92.5 % of float16'."""
+    """What came out and what fed it, for one line: 'Inf, fed by linear.43 at 92.5 % of fp16'.
+
+    "" where there are no few words for it.
+    """
     figures = finding.figures
     kind = str(figures.get("kind", ""))
     suspect, share = figures.get("suspect"), figures.get("suspect_headroom_ratio")
     if finding.role != "origin" or not kind:
-        return finding.message
-    if isinstance(suspect, str) and isinstance(share, float):
-        values = {"kind": kind, "suspect": short_name(suspect), "share": percent(share)}
-        return say(TEXTS, "few-suspect", lang, dtype=figures.get("dtype"), **values)
+        return ""
     key = f"few-{figures.get('cause')}"
     if key in TEXTS:
         return say(TEXTS, key, lang, kind=kind)
-    return f"{kind}: {finding.message}"
+    if isinstance(suspect, str) and isinstance(share, float):
+        values = {"kind": kind, "suspect": _shortest_name(suspect), "share": percent(share)}
+        return say(TEXTS, "few-suspect", lang, dtype=short_dtype(figures.get("dtype")), **values)
+    return ""
+
+
+def _shortest_name(full: str) -> str:
+    """The short name without the group of its API: the number tells calls apart."""
+    parsed = parse_name(full)
+    name = short_name(full)
+    return name.removeprefix(f"{parsed.prefix}.") if parsed.kind == "api" else name
 
 
 def _shown(name: str, value: Any) -> str:
@@ -253,14 +346,18 @@ def rank_matrix(found: Overflow, step: int | None, capture: str) -> RankMatrix:
         for call, time in rank.clock.items():
             names.setdefault(time, rank.name(call))
     states = np.zeros((len(ranks), len(times) + 1), np.int8)
-    for i, rank in enumerate(ranks):
-        origins = rank.roles.origin_calls()
-        for call in rank.roles.cause_of:
-            # a meeting's own result shows in the column behind it
-            column = int(np.searchsorted(times, rank.time_of(call), side="right")) if times else 0
-            at = rank.clock.get(call)
-            column = int(np.searchsorted(times, at, side="right")) if at is not None else column
-            states[i, column] = max(states[i, column], HAS_ORIGIN if call in origins else HAS_INHERITED)
+    for row, rank in zip(states, ranks, strict=True):
+        calls = np.fromiter(rank.roles.cause_of, np.int64)
+        origins = np.fromiter(rank.roles.origin_calls(), np.int64)
+        meetings = np.fromiter(rank.clock, np.int64)
+        clock = np.concatenate([[0], np.fromiter(rank.clock.values(), np.int64)])
+        # a meeting's own result shows in the column behind it
+        met = clock[np.searchsorted(meetings, calls, side="right")]
+        columns = np.where(met > 0, np.searchsorted(times, met, side="right"), 0)
+        np.maximum.at(row, columns, np.where(np.isin(calls, origins), HAS_ORIGIN, HAS_INHERITED))
+        if rank.dump.completeness == "cut off" or not rank.dump.calls.names:
+            known = 1 + int(np.searchsorted(times, clock[-1], side="right")) if rank.dump.calls.names else 0
+            row[known:] = NOT_CAPTURED
     labels = tuple(
         f"rank {rank.rank}" if rank.rank is not None else rank.artifact.path.name for rank in ranks
     )

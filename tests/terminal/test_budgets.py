@@ -1,4 +1,5 @@
-"""What the program may cost: processor time, bytes on the line, silence. Measured on the demo at 120 x 40.
+"""What the program may cost: processor time, bytes on the line, silence. At 120 x 40, on the demo and, for
+the overflow pane, on a random job of four ranks.
 
 Processor time is of the program alone (the kernel's count), the best of a few runs, since other work on the
 machine evicts its caches; SLACK is for that noise only. Bytes are exact and have no slack.
@@ -12,9 +13,11 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from ..core.overflow.random_job import make_job
 from .pty_screen import FRAME_START, REPO, PtyProgram, plain_environ
 
 pytestmark = [
@@ -26,14 +29,19 @@ SLACK = 1.25
 N_RUNS = 4
 NPULSE = (sys.executable, "-m", "npulse")
 DETAIL = rb"difference begins here"
+OVERFLOW_DETAIL = rb"begins here"
 DOWN, UP, PAGE_DOWN = b"\x1b[B", b"\x1b[A", b"\x1b[6~"
 FIRST_PAINT_S, HELP_S, ROW_WITH_DETAIL_S = 0.450, 0.150, 0.040
 ROW_BYTES, DETAIL_BYTES, PAGE_BYTES, START_BYTES = 500, 3_000, 8_000, 45_000
 QUIET_S = 0.6  # longer than the pause before the detail and what it takes to make it
 
 
+def program_of(*arguments: str, **words: str) -> PtyProgram:
+    return PtyProgram((*NPULSE, *arguments), plain_environ(LANG="C.UTF-8", **words), columns=120, rows=40)
+
+
 def demo(**words: str) -> PtyProgram:
-    return PtyProgram((*NPULSE, "demo"), plain_environ(LANG="C.UTF-8", **words), columns=120, rows=40)
+    return program_of("demo", **words)
 
 
 def test_first_paint() -> None:
@@ -57,13 +65,25 @@ def test_help() -> None:
     assert min(costs) <= HELP_S * SLACK, costs
 
 
-@pytest.fixture(scope="module")
-def settled(_state_root: object) -> Iterator[tuple[PtyProgram, int]]:
-    """The demo once everything stands, and the bytes that this took; in full colour, which costs most."""
-    with demo(COLORTERM="truecolor") as program:
-        program.read_until(DETAIL)
+@pytest.fixture(scope="module", params=["precision", "overflow"])
+def settled(
+    request: pytest.FixtureRequest, _state_root: object, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[PtyProgram, int]]:
+    """A pane once everything stands, and the bytes that this took; in full colour, which costs most."""
+    if request.param == "precision":
+        with demo(COLORTERM="truecolor") as program:
+            program.read_until(DETAIL)
+            program.read_quiet(QUIET_S)
+            yield program, len(program.output)
+        return
+    run: Path = make_job(7, fault="overflow", level="mix").write(tmp_path_factory.mktemp("job"))
+    with program_of("open", str(run), "--pane", "overflow", COLORTERM="truecolor") as program:
+        program.read_until(OVERFLOW_DETAIL)
         program.read_quiet(QUIET_S)
-        yield program, len(program.output)
+        n_bytes = len(program.output)
+        program.send(b"wgjjj")  # all rows, the first ones of which are healthy
+        program.read_quiet(QUIET_S)
+        yield program, n_bytes
 
 
 def frames_after(program: PtyProgram, key: bytes) -> list[int]:

@@ -18,7 +18,9 @@ SOURCES = sorted(TUI.rglob("*.py"))
 TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"pending\.(checkup|precision|overflow|memory|performance|device|rounds)"
     r"|precision\.(n-(compared|origin|inherited|unmatched|unknown|warning)|origin|error|warning|note)"
-    r"|overflow\.(n-(origins?|inherited|benign|unknown)|mode-(on|off|unknown)|saturation-(on|off|unknown))"
+    r"|overflow\.(n-(origin|inherited|benign|unknown|calls|monitor)(-one)?|mode-(on|off)"
+    r"|saturation-(on|off|unknown)|ranks-(origin|inherited)"
+    r"|few-(log-negative|root-negative|arc-outside|operator|gap|gradient|legal-inf))"
     r"|role\.(ok|origin|inherited|unmatched|unknown|suspect|benign)"
 )
 

@@ -1,4 +1,4 @@
-"""Pictures of the sample run at the sizes it is designed for. A changed one is looked at, then updated."""
+"""Pictures of runs at the sizes that panes are designed for. A changed one is looked at, then updated."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from npulse.tui.panes import make_pane
 from npulse.tui.state import StateStore
 from npulse.tui.widgets.detail import DetailView
 from npulse.tui.widgets.virtual_table import VirtualTable
+
+from .panes.overflow_runs import write_ranks, write_sum
 
 N_TRIES = 2000
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -56,6 +58,61 @@ def test_precision(snap_compare: Any, workbench: NpulseApp, size: str) -> None:
         await wait_for(pilot, lambda: stands(workbench))
 
     assert snap_compare(workbench, terminal_size=SIZES[size], run_before=settle)
+
+
+@pytest.fixture
+def overflowing(tmp_path: Path) -> Callable[..., NpulseApp]:
+    """A made-up run under a name that is the same on every machine, at the overflow pane."""
+
+    def make(write: Callable[[Path], Path], **options: Any) -> NpulseApp:
+        run = write(tmp_path / "run")
+        return NpulseApp(
+            "runs/fp16",
+            store=StateStore(tmp_path / "state", now_s=lambda: 1_700_000_000),
+            open_run=lambda path, progress, is_cancelled: discover(run),
+            make_pane=make_pane,
+            first_pane="overflow",
+            **options,
+        )
+
+    return make
+
+
+def stands_at(app: NpulseApp, words: str) -> bool:
+    """All is looked through, with the detail of the origin and nothing left to do."""
+    details = app.main.query(DetailView)
+    detail = details.first().detail if details else None
+    busy = any(app._busy.values()) or any(not worker.is_finished for worker in app.workers)
+    return detail is not None and words in detail.headline and not busy
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_overflow(snap_compare: Any, overflowing: Callable[..., NpulseApp], size: str) -> None:
+    app = overflowing(write_sum)
+
+    async def settle(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(app, "it begins here"))
+
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=settle)
+
+
+def test_overflow_of_ranks_in_chinese(snap_compare: Any, overflowing: Callable[..., NpulseApp]) -> None:
+    app = overflowing(write_ranks, lang="zh")
+
+    async def settle(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(app, "从这里开始"))
+
+    assert snap_compare(app, terminal_size=SIZES["80x24"], run_before=settle)
+
+
+def test_ranks(snap_compare: Any, overflowing: Callable[..., NpulseApp]) -> None:
+    app = overflowing(lambda run: write_ranks(run, n_before=12))
+
+    async def open_matrix(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(app, "it begins here"))
+        await pilot.press("v")
+
+    assert snap_compare(app, terminal_size=SIZES["80x24"], run_before=open_matrix)
 
 
 def test_help(snap_compare: Any, workbench: NpulseApp) -> None:

@@ -359,6 +359,7 @@ def finding_text(finding: Finding, figures: Sequence[tuple[str, str]]) -> str:
         f"{' '.join(filter(None, (finding.severity, finding.rule)))} ({finding.role}): {finding.subject}",
         finding.message,
         *(f"{name}: {value}" for name, value in figures),
+        *finding.told,
         *(f"{related.role}: {related.subject}" for related in finding.related),
         *location_lines(finding),
     ]

@@ -79,8 +79,13 @@ class TableKeys(JobPane):
         self.add_class("-filtering")
         self._before_filter = self.view
         entry = self.query_one("#filter", Entry)
-        entry.value = self.view.filter
+        with entry.prevent(Entry.Changed):
+            entry.value = self.typed_filter()
         entry.focus()
+
+    def typed_filter(self) -> str:
+        """What stands in the line when it opens."""
+        return self.view.filter
 
     @on(Entry.Changed, "#filter")
     def _filter_changed(self, event: Entry.Changed) -> None:

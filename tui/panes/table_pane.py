@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol
@@ -30,7 +30,7 @@ from .base import Pane, ViewState
 from .table_keys import TableKeys
 
 if TYPE_CHECKING:
-    from npulse.core.table import Table
+    from npulse.core.table import Order, Table
 
 DETAIL_PAUSE_S = 0.1
 _LABEL_CELLS = (12, 24)  # of the strip: at least, at most
@@ -81,6 +81,7 @@ class TablePane(TableKeys, Generic[ViewT]):
         self._detail_timer: Timer | None = None
         self._strip: Strip | None = None
         self._wanted = ""
+        self._wanted_cells: Mapping[str, object] = {}
         self.set_reactive(Pane.view, ViewState(hidden=self.hidden_at_first))
 
     # ---- hooks ----
@@ -104,6 +105,14 @@ class TablePane(TableKeys, Generic[ViewT]):
     def row_style(self, table: Table) -> RowStyle:
         """The component class of each row."""
         return style_by_state(table)
+
+    def first_order(self, view: ViewT) -> Order | None:
+        """The rows to draw before filter and sort have been worked out; None for all of them."""
+        return None
+
+    def filter_text(self) -> str:
+        """What the line under the table says of the filter."""
+        return self.tr("table.filtered", filter=safe_text(self.view.filter, 60)) if self.view.filter else ""
 
     def can_open(self, view: ViewT) -> bool:
         """Whether Enter does something in this table."""
@@ -160,7 +169,7 @@ class TablePane(TableKeys, Generic[ViewT]):
             shown = shown.translated(self.shell.lang)
         is_first = self.shown is None
         if self.shown is None or self.shown.table.n_rows != shown.table.n_rows:
-            self._order = None
+            self._order = self.first_order(shown)
         self.shown, self.instead = shown, None
         self.tell(busy="" if shown.is_complete else self.more_text())
         with self.app.batch_update():
@@ -171,7 +180,7 @@ class TablePane(TableKeys, Generic[ViewT]):
         if self.view.sort or self.view.filter:
             self.reorder()
         if self._wanted:
-            self.want(self._wanted)
+            self.want(self._wanted, self._wanted_cells)
         elif is_first:
             self._start_at_first_finding()
         else:
@@ -265,8 +274,8 @@ class TablePane(TableKeys, Generic[ViewT]):
 
     def _show_state(self, *_: object) -> None:
         parts = [self.table.position] if self.shown is not None else []
-        if self.view.filter:
-            parts.append(self.tr("table.filtered", filter=safe_text(self.view.filter, 60)))
+        if text := self.filter_text():
+            parts.append(text)
         if self.view.sort:
             arrow = self.shell.glyphs.descending if self.view.descending else self.shell.glyphs.ascending
             parts.append(f"{arrow} {self.heading(self.view.sort, self.shell.lang)}")
@@ -383,11 +392,27 @@ class TablePane(TableKeys, Generic[ViewT]):
         rows = self._rows_named({subject}) if self.shown is not None else frozenset()
         return bool(rows) and self.show_row(min(rows))
 
-    def want(self, subject: str) -> None:
-        """Go to a subject, once there are rows; say so where it is not among them."""
-        self._wanted = subject if self.shown is None else ""
-        if self.shown is not None and not self.go_to_subject(subject):
+    def want(self, subject: str, cells: Mapping[str, object] | None = None) -> None:
+        """Go to a subject, once there are rows; say so where it is not among them.
+
+        cells: what its row shows in other columns, to choose by where it has several.
+        """
+        if self.shown is None:
+            self._wanted, self._wanted_cells = subject, cells or {}
+            return
+        self._wanted, self._wanted_cells = "", {}
+        rows = sorted(self._rows_named({subject}))
+        table = self.shown.table
+        alike = {n: table.column(n) for n in cells or {} if n in {column.name for column in table.columns}}
+
+        def n_alike(row: int) -> int:
+            return sum(column.value(row) == (cells or {})[name] for name, column in alike.items())
+
+        if not rows or not self.show_row(max(rows, key=n_alike)):
             self.shell.notice("marks.not-here", subject=subject)
+
+    def forget_choices(self) -> None:
+        self._wanted, self._wanted_cells = "", {}
 
     def show_row(self, row: int | None) -> bool:
         """Put the cursor on a table row; a filter that hides it is dropped."""

@@ -10,7 +10,7 @@ from .rows import Row
 
 
 class ChoicePage(PickPage):
-    """One of some named things; Enter dismisses with its value."""
+    """One of some named things; Enter dismisses with its value, which is never None: that is no choice."""
 
     placeholder_id = "choice.placeholder"
 

@@ -1,4 +1,4 @@
-"""The precision pane in the workbench, over folders that the tests write."""
+"""The panes in the workbench, over folders that the tests write."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes import make_pane
+from npulse.tui.panes.overflow.pane import OverflowPane
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.widgets.detail import DetailView
 
@@ -69,5 +70,32 @@ def compared(until: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[P
 
         await until(pilot, is_done)
         return pane_of(app)
+
+    return wait
+
+
+@pytest.fixture
+def looked(until: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[OverflowPane]]:
+    """The overflow pane once all is looked through, in order, with the detail of the row under the cursor."""
+
+    async def wait(pilot: Any) -> OverflowPane:
+        app = pilot.app
+
+        def is_done() -> bool:
+            pane = app.pane
+            return (
+                isinstance(pane, OverflowPane)
+                and pane.shown is not None
+                and pane.shown.is_complete
+                and not app._busy.get("overflow")
+                and all(worker.is_finished for worker in app.workers)
+                and pane.query_one(DetailView).detail is not None
+            )
+
+        await until(pilot, is_done)
+        await pilot.pause()
+        pane = app.pane
+        assert isinstance(pane, OverflowPane)
+        return pane
 
     return wait

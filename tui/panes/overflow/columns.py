@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
@@ -68,9 +69,18 @@ _ORDER = (
 _FIRST = {"operator": 0, "role": 1, "io": 2, "rank": 3, "step": 3, "absmax": 4, "headroom_ratio": 5}
 """Priority of the columns without which a row says little; the others follow by their place."""
 
-_IO_CELLS = 14
-_ROLE_CELLS, _ABSMAX_CELLS, _SHARE_CELLS, _NUMBER_CELLS = 11, 9, 6, 4
+_ROLE_CELLS: dict[Lang, int] = {"en": 11, "zh": 8}
 _NAME_CELLS = (16, 56)  # of the operator: at least, at most
+_GOOD_NAME_CELLS = 20  # with fewer the bar gives way
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Cells for what can be cut: the operator, the place in its call, the bar."""
+
+    name: int
+    io: int
+    bar: int
 
 
 def specs(
@@ -81,20 +91,16 @@ def specs(
     ordered = [n for n in _ORDER if n in names] + [n for n in names if n not in _ORDER]
     wanted = [n for n in ordered if n not in hidden or n in ("rank", "step")]
     shown = [n for n in wanted if _has_values(table, n) and (n not in ("rank", "step") or _differs(table, n))]
-    room = _name_room(table, shown, lang, width)
+    room = _room(table, shown, lang, width)
     return tuple(
-        _spec(table, name, place + len(_FIRST), glyphs, lang, width, room) for place, name in enumerate(shown)
+        _spec(table, name, _FIRST.get(name, len(_FIRST) + place), glyphs, lang, room)
+        for place, name in enumerate(shown)
     )
 
 
 def heading(name: str, lang: Lang) -> str:
     """The heading of a column; the contract's own name where it has none."""
     return _HEADINGS.get(name, (name, name))[1 if lang == "zh" else 0]
-
-
-def bar_cells(width: int) -> int:
-    """Cells of the bar in a table of that width; 0 where the figure alone has to do."""
-    return 0 if width < 72 else 6 if width < 100 else 8
 
 
 def _has_values(table: Table, name: str) -> bool:
@@ -106,60 +112,49 @@ def _has_values(table: Table, name: str) -> bool:
 
 
 def _differs(table: Table, name: str) -> bool:
-    values = table.column(name).values
-    return len(values) > 0 and bool((values != values[0]).any())
+    column = table.column(name)
+    if not len(column.values):
+        return False
+    has_gaps = column.absent is not None and bool((column.absent != column.absent[0]).any())
+    return has_gaps or bool((column.values != column.values[0]).any())
 
 
-def _name_room(table: Table, shown: list[str], lang: Lang, width: int) -> int:
-    """Cells for the operator beside the columns without which its row says little."""
-    cells = {
-        "io": _io_cells(table, lang),
-        "role": _ROLE_CELLS,
-        "rank": _NUMBER_CELLS,
-        "step": _NUMBER_CELLS,
-        "absmax": _ABSMAX_CELLS,
-        "headroom_ratio": _SHARE_CELLS + (bar_cells(width) and bar_cells(width) + 1),
-    }
+def _room(table: Table, shown: list[str], lang: Lang, width: int) -> _Room:
+    """The operator gets what the columns leave without which its row says little."""
+    write = short_io_formatter(lang)
+    io = max((cell_len(write(safe_text(label))) for label in table.column("io").labels or ()), default=1)
+    io = min(io, 7 if width < 100 and "headroom_ratio" in shown else 16)
+    cells = {"io": io, "role": _ROLE_CELLS[lang], "rank": 4, "step": 4, "absmax": 9, "headroom_ratio": 6}
     gap = 2 if width >= 90 + PREFIX_CELLS else 1
     beside = sum(max(cells[n], cell_len(heading(n, lang))) + gap for n in shown if n in cells)
+    room = width - PREFIX_CELLS - beside
+    bar_cells = next((n for n in ((8, 6) if width >= 100 else (6,)) if room - n - 1 >= _GOOD_NAME_CELLS), 0)
     least, most = _NAME_CELLS
-    return max(least, min(most, width - PREFIX_CELLS - beside))
+    return _Room(max(least, min(most, room - (bar_cells and bar_cells + 1))), io, bar_cells)
 
 
-def _io_cells(table: Table, lang: Lang) -> int:
-    write = short_io_formatter(lang)
-    texts = (cell_len(write(safe_text(label))) for label in table.column("io").labels or ())
-    return min(max(texts, default=1), _IO_CELLS)
-
-
-def _spec(
-    table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang, width: int, room: int
-) -> ColumnSpec:
-    title, priority = heading(name, lang), _FIRST.get(name, place)
+def _spec(table: Table, name: str, priority: int, glyphs: Glyphs, lang: Lang, room: _Room) -> ColumnSpec:
+    spec = ColumnSpec(name, heading(name, lang), max_width=28, priority=priority)
     if name == "operator":
-        least = min(room, 20)
-        shown = _name(room, glyphs)
-        return ColumnSpec(
-            name, title, format=shown, min_width=least, max_width=room, priority=priority, is_frozen=True
+        least = min(room.name, 20)
+        return replace(
+            spec, format=_name(room.name, glyphs), min_width=least, max_width=room.name, is_frozen=True
         )
     if name == "io":
-        return ColumnSpec(
-            name, title, format=short_io_formatter(lang), max_width=_IO_CELLS, priority=priority
-        )
+        return replace(spec, format=short_io_formatter(lang), max_width=room.io)
     if name == "role":
-        return ColumnSpec(name, title, format=role_formatter(glyphs, lang), max_width=14, priority=priority)
+        return replace(spec, format=role_formatter(glyphs, lang), max_width=14)
     if name == "headroom_ratio":
-        show = _headroom(bar_cells(width), glyphs)
-        return ColumnSpec(name, title, format=show, align="left", priority=priority)
+        return replace(spec, format=_headroom(room.bar, glyphs), align="left")
     if name == "dtype":
-        return ColumnSpec(name, title, format=short_dtype, priority=priority)
+        return replace(spec, format=short_dtype)
     if name == "growth_ratio":
-        return ColumnSpec(name, title, format=_grown, align="right", priority=priority)
+        return replace(spec, format=_grown, align="right")
     if name in SHOWN_COUNTS:
-        return ColumnSpec(name, title, priority=priority, instead=_presence(table, name))
+        return replace(spec, instead=_presence(table, name))
     if name in ("absmax", "max", "min"):
-        return ColumnSpec(name, title, format="significant", decimals=4, priority=priority)
-    return ColumnSpec(name, title, max_width=28, priority=priority)
+        return replace(spec, format="significant", decimals=4)
+    return spec
 
 
 def _name(room: int, glyphs: Glyphs) -> Callable[[object], str]:

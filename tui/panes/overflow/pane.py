@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,32 +11,42 @@ from textual import on, work
 from textual.binding import BindingType
 
 from npulse.core.analysis import AnalysisOptions
-from npulse.core.overflow.view import SUBJECT, OverflowView
+from npulse.core.overflow.view import SUBJECT, OverflowView, rank_matrix
 from npulse.core.text import Lang
 
 from ...actions import bindings_for
+from ...keymap import show_keys
 from ...roles import RowStyle, style_by_role_alone
 from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
+from ..base import Pane
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
+from .evidence import evidence_lines
 from .jobs import Nothing, look_through_round
 from .summary import nothing_lines, shown_lines
 
 if TYPE_CHECKING:
     from npulse.core.run.model import Round, Run
-    from npulse.core.table import Table
+    from npulse.core.table import Order, Table
 
     from ..job_pane import Job
 
 UPSTREAM = "upstream>=0"
-"""The filter that leaves the origin and what fed it."""
+"""The filter that leaves the origins and what fed them."""
+
+_FIRST_KEYS = ("overflow.upstream", "overflow.ranks")
+"""They stand in front of the footer: what they show is shown nowhere else."""
 
 
-class OverflowPane(TablePane[OverflowView]):
+class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
     """Every tensor with its headroom; at first only the way up from the origin."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("overflow")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(b for b in bindings_for("overflow") if b.id in _FIRST_KEYS),
+        *Pane.BINDINGS,
+        *(b for b in bindings_for("overflow") if b.id not in _FIRST_KEYS),
+    ]
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     export_name = "npulse-overflow.csv"
@@ -44,6 +55,7 @@ class OverflowPane(TablePane[OverflowView]):
         super().__init__(area)
         self.options = options or AnalysisOptions()
         self._saturation: bool | None = None
+        self._width = 0
 
     # ---- what is looked through ----
 
@@ -53,6 +65,7 @@ class OverflowPane(TablePane[OverflowView]):
         )
 
     def forget_choices(self) -> None:
+        super().forget_choices()
         self._saturation = None
 
     def busy_text(self) -> str:
@@ -62,18 +75,32 @@ class OverflowPane(TablePane[OverflowView]):
         return self.tr("overflow.scanning")
 
     def cancelled_text(self) -> str:
-        return self.tr("overflow.cancelled")
+        return self.tr("overflow.cancelled" if self.shown is not None else "job.cancelled-here")
 
     def take(self, made: Any) -> None:
-        """At first the origin with what fed it; all rows where nothing began."""
-        is_first = self.shown is None
-        if is_first and getattr(made, "has_trace", False) and not self.view.filter and not self.view.sort:
+        """Once there is an origin it with what fed it, unless the user has begun to look elsewhere."""
+        before, has_trace = self.shown, getattr(made, "has_trace", False)
+        is_untouched = not self.view.filter and not self.view.sort and not self.table.cursor
+        leads = has_trace and not (before is not None and before.has_trace) and is_untouched
+        if leads:
             self.set_reactive(OverflowPane.view, replace(self.view, filter=UPSTREAM))
+        elif self.view.filter == UPSTREAM and not has_trace:
+            self.set_reactive(OverflowPane.view, replace(self.view, filter=""))
+            self._order = None
         super().take(made)
+        if leads and before is not None:
+            self._start_at_first_finding()
 
     def action_say_saturation(self) -> None:
         """Ask what no file tells."""
-        choices = [(self.tr(f"overflow.saturation-{word}"), value) for word, value in _MODES]
+        if self.shown is None:
+            self._nothing("overflow.saturation")
+            return
+        now = {True: "on", False: "off", None: "unknown"}[self._saturation]
+        choices = []
+        for word in ("unknown", "on", "off"):
+            text = self.tr(f"overflow.saturation-{word}")
+            choices.append((self.tr("overflow.in-force", text=text) if word == now else text, word))
         self.shell.push_screen(ChoicePage("overflow.saturation-title", choices), self._take_saturation)
 
     def _take_saturation(self, answer: str | None) -> None:
@@ -83,8 +110,19 @@ class OverflowPane(TablePane[OverflowView]):
 
     # ---- how it looks ----
 
+    def on_resize(self) -> None:
+        if self._width != self._table_width():
+            self.show_rows()
+
+    def _table_width(self) -> int:
+        """Cells of the table: all, or two thirds where the detail stands beside it."""
+        width = self.size.width
+        wide = next(cells for cells, name in self.shell.HORIZONTAL_BREAKPOINTS if name == "-wide")
+        return width if width < wide else width * 2 // 3 - 1
+
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang)
+        self._width = self._table_width()
+        return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang, self._width)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)
@@ -92,11 +130,26 @@ class OverflowPane(TablePane[OverflowView]):
     def row_style(self, table: Table) -> RowStyle:
         return style_by_role_alone(table)
 
+    def first_order(self, view: OverflowView) -> Order | None:
+        return view.upstream_rows if self.view.filter == UPSTREAM and not self.view.sort else None
+
     def shown_lines(self, view: OverflowView) -> list[str]:
-        return shown_lines(view, self.tr, self.shell.glyphs, self.size.width - 2)
+        key = self._key("overflow.saturation")
+        return shown_lines(view, self.tr, self.shell.glyphs, self.size.width - 2, key)
 
     def instead_lines(self, instead: Nothing) -> list[str]:
         return nothing_lines(str(self.run.path if self.run is not None else ""), self.tr)
+
+    def filter_text(self) -> str:
+        if self.view.filter != UPSTREAM or self.shown is None:
+            return super().filter_text()
+        if self.ended:
+            return ""  # why it ended needs the room
+        key = self._key("overflow.upstream")
+        return self.tr("overflow.only-upstream", key=key, n=self.shown.table.n_rows)
+
+    def _key(self, action_id: str) -> str:
+        return show_keys(self.shell.keys.get(action_id, ())[:1])
 
     def strip_caption(self) -> str:
         return self.tr("overflow.strip")
@@ -105,15 +158,18 @@ class OverflowPane(TablePane[OverflowView]):
         return view.table.n_rows > 0
 
     def in_footer(self, action_id: str) -> bool:
+        view = self.shown
         if action_id == "overflow.stack":
-            return self.shown is not None and self.shown.can_have_stacks
+            return view is not None and view.can_have_stacks
         if action_id == "overflow.upstream":
-            return self.shown is not None and self.shown.has_trace
+            return view is not None and view.has_trace
         if action_id == "overflow.ranks":
-            return self.shown is not None and len(self.shown.found.ranks) > 1
+            return view is not None and view.has_ranks
+        if action_id == "overflow.precision":  # where no golden capture was left aside there is no pair
+            return view is not None and bool(view.golden)
         return super().in_footer(action_id)
 
-    # ---- what opens from a row ----
+    # ---- the way up and the filter ----
 
     def action_switch_upstream(self) -> None:
         """The way up from the origin alone, or all rows; the cursor stays on its row."""
@@ -122,11 +178,29 @@ class OverflowPane(TablePane[OverflowView]):
             return
         self.change_view(filter="" if self.view.filter == UPSTREAM else UPSTREAM)
 
+    def typed_filter(self) -> str:
+        """The way up is no filter that somebody typed: what is looked for is looked for in all rows."""
+        return "" if self.view.filter == UPSTREAM else super().typed_filter()
+
+    def _close_filter(self, text: str) -> None:
+        nothing_typed = not text and self.view.filter == UPSTREAM
+        super()._close_filter(UPSTREAM if nothing_typed else text)
+
+    def go_back(self) -> bool:
+        if self.has_class("-filtering") and self._before_filter.filter == UPSTREAM:
+            self._close_filter(UPSTREAM)
+            return True
+        if self.view.filter == UPSTREAM and self._job is not None and not self._job.is_finished:
+            return False  # the key is meant for the job
+        return super().go_back()
+
+    # ---- what opens from a row ----
+
     @on(VirtualTable.RowOpened)
     def _row_opened(self, message: VirtualTable.RowOpened) -> None:
         if self.shown is not None:
-            lines = self.shown.where(message.row, self.shell.lang)
-            self.shell.show_lines("overflow.places-title", [self.plain(line) for line in lines])
+            lines = evidence_lines(self.shown, message.row, self.shell.lang, self.app.size.width - 4)
+            self.shell.show_lines("overflow.evidence-title", [self.plain(line) for line in lines])
 
     def action_show_call_stack(self) -> None:
         if self.shown is None or self.row is None:
@@ -145,15 +219,15 @@ class OverflowPane(TablePane[OverflowView]):
             self.shell.notice("overflow.no-stack", severity="warning")
 
     def action_show_ranks(self) -> None:
-        from npulse.core.overflow.view import rank_matrix
-
+        """The ranks of the step and capture under the cursor."""
         from .pages import RanksPage
 
-        rank = self.shown.rank_at(self.row) if self.shown is not None and self.row is not None else None
-        if self.shown is None or rank is None or len(self.shown.found.ranks) < 2:
+        view, row = self.shown, self.row
+        rank = view.rank_at(row) if view is not None and row is not None else None
+        matrix = rank_matrix(view.found, rank.step, rank.capture) if view is not None and rank else None
+        if rank is None or matrix is None or len(matrix.labels) < 2:
             self.shell.notice("overflow.no-ranks", severity="warning")
             return
-        matrix = rank_matrix(self.shown.found, rank.step, rank.capture)
         self.shell.push_screen(RanksPage(matrix), partial(self._go_to_rank, rank.step, rank.capture))
 
     def _go_to_rank(self, step: int | None, capture: str, number: int | None) -> None:
@@ -163,16 +237,15 @@ class OverflowPane(TablePane[OverflowView]):
 
     def action_show_in_precision(self) -> None:
         subject = self.subject()
-        if subject is None:
+        if subject is None or self.shown is None or self.row is None:
             self._nothing("overflow.precision")
-        else:
-            self.shell.call_later(self._jump, subject)
+            return
+        table, row = self.shown.table, self.row
+        cells = {name: table.column(name).value(row) for name in ("rank", "step", "io")}
+        self.shell.call_later(self._jump, subject, cells)
 
-    async def _jump(self, subject: str) -> None:
+    async def _jump(self, subject: str, cells: Mapping[str, object]) -> None:
         await self.shell.main.show_pane("precision")
         pane = self.shell.pane
         if isinstance(pane, TablePane):
-            pane.want(subject)
-
-
-_MODES = (("unknown", "unknown"), ("on", "on"), ("off", "off"))
+            pane.want(subject, cells)

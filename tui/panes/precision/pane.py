@@ -49,6 +49,7 @@ class PrecisionPane(TablePane[PrecisionView]):
         return partial(compare_round, run, round_.name, settings=self.settings, choice=self._choice)
 
     def forget_choices(self) -> None:
+        super().forget_choices()
         self._choice = Choice()
 
     def busy_text(self) -> str:
