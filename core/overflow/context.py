@@ -120,8 +120,11 @@ def _of_acl(artifact: Artifact, root: Path, problems: list[Problem]) -> list[Set
 
 
 def _saturation(settings: Sequence[Setting]) -> tuple[bool | None, Setting | None]:
-    """The last setting that says it. Off alone is enough: devices that refuse it run on and say so."""
-    for setting in reversed(settings):
+    """The last setting that says it. Off alone is enough: devices that refuse it run on and say so.
+
+    A name that no tool reads says what was meant, and counts where nothing else does.
+    """
+    for setting in sorted(reversed(settings), key=lambda one: one.name in SEED_WORDS):
         value = setting.value.strip().strip("'\"").lower()
         if setting.name == "INF_NAN_MODE_ENABLE" and value in ("0", "1"):
             return value == "0", setting

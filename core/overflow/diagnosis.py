@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npulse.core.calls.apis import plain_api
+from npulse.core.calls.apis import is_reversed, plain_api
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, SCALAR, TENSOR
 from npulse.core.formats.tensors.dtypes import DTYPES
@@ -55,14 +55,17 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
-    """A tensor or number that a call was given. size: elements; last: length of the last axis."""
+    """A tensor or number that a call was given. shape: () of a number, and where none is recorded."""
 
     absmax: float
     low: float
     high: float
     norm: float
     size: int
-    last: int
+    shape: tuple[int, ...] = ()
+
+    def times(self, factor: float) -> _Operand:
+        return replace(self, absmax=self.absmax * abs(factor), norm=self.norm * abs(factor))
 
 
 def diagnose(rank: RankOverflow, origin: Origin, peers: Sequence[float] = ()) -> Diagnosis:
@@ -70,6 +73,8 @@ def diagnose(rank: RankOverflow, origin: Origin, peers: Sequence[float] = ()) ->
     name = parse_name(rank.name(origin.call))
     api = plain_api(name.api)
     operands = _operands(rank, origin.call)
+    if is_reversed(name.api):
+        operands[:2] = operands[1::-1]
     flags = 0
     for row in origin.rows:
         flags |= int(rank.health.flags[row])
@@ -94,6 +99,7 @@ def diagnose(rank: RankOverflow, origin: Origin, peers: Sequence[float] = ()) ->
 
 
 def _operands(rank: RankOverflow, call: int) -> list[_Operand]:
+    """In their order. What `alpha` and `beta` multiply (the last and the first one) is multiplied by them."""
     dump, health = rank.dump, rank.health
     leaves = dump.leaves
     found = []
@@ -109,14 +115,19 @@ def _operands(rank: RankOverflow, call: int) -> list[_Operand]:
                     float(health.high[row]),
                     float(leaves.statistics[row, 3]) if leaves.present[row] & 8 else math.nan,
                     max(int(health.n_elements[row]), 0),
-                    shape[-1] if shape else 1,
+                    shape,
                 )
             )
         elif leaves.kind[row] == SCALAR:
             value = dump.leaf(row).value
             if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**1000:
                 number = float(value)
-                found.append(_Operand(abs(number), number, number, abs(number), 1, 1))
+                io = leaves.io_names[int(leaves.io[row])]
+                if found and io in ("kwargs alpha", "kwargs beta"):
+                    at = -1 if io == "kwargs alpha" else 0
+                    found[at] = found[at].times(number)
+                else:
+                    found.append(_Operand(abs(number), number, number, abs(number), 1))
     return found
 
 
@@ -129,11 +140,32 @@ def _product(operands: Sequence[_Operand]) -> float:
 
 
 def _matmul(operands: Sequence[_Operand]) -> float | None:
+    return _inner_product(operands, operands[0].shape[-1] if operands[0].shape else 1)
+
+
+def _added_matmul(operands: Sequence[_Operand]) -> float | None:
+    """addmm: what is added comes first."""
+    return _matmul((*operands[1:3], operands[0])) if len(operands) > 2 else None
+
+
+def _convolution(operands: Sequence[_Operand]) -> float | None:
+    """The kernel has one row of elements for each output channel, its first axis."""
+    if len(operands) < 2 or not operands[1].shape or not operands[1].shape[0]:
+        return None
+    return _inner_product(operands, operands[1].size // operands[1].shape[0])
+
+
+def _contraction(operands: Sequence[_Operand]) -> float | None:
+    """einsum: over which axes its text tells; over no more elements than the smaller operand has."""
+    return _inner_product(operands, min((o.size for o in operands[:2]), default=0))
+
+
+def _inner_product(operands: Sequence[_Operand], length: int) -> float | None:
     """Cauchy-Schwarz where both norms are known, else the inner length times both maxima."""
     if len(operands) < 2:
         return None
     a, b = operands[:2]
-    bound = a.last * a.absmax * b.absmax
+    bound = length * a.absmax * b.absmax
     if math.isfinite(a.norm) and math.isfinite(b.norm):
         bound = min(bound, a.norm * b.norm)
     return bound + (operands[2].absmax if len(operands) > 2 else 0.0)
@@ -144,8 +176,8 @@ def _exp(operands: Sequence[_Operand]) -> float:
 
 
 def _power(operands: Sequence[_Operand]) -> float | None:
-    if len(operands) < 2 or operands[1].low != operands[1].high:
-        return None
+    if len(operands) < 2 or operands[1].low != operands[1].high or operands[1].high < 0:
+        return None  # a negative power is largest where the base is smallest, which no record tells
     try:
         return float(operands[0].absmax ** operands[1].high)
     except (OverflowError, ZeroDivisionError):
@@ -177,6 +209,9 @@ _BOUNDS: dict[str, tuple[str, _Bound]] = {
     "sub": ("sum", _sum),
     "mul": ("product", _product),
     **{api: ("matmul", _matmul) for api in _MATMULS},
+    **{api: ("matmul", _added_matmul) for api in ("addmm", "baddbmm")},
+    **{api: ("matmul", _convolution) for api in ("conv1d", "conv2d")},
+    "einsum": ("matmul", _contraction),
     "exp": ("exp", _exp),
     "pow": ("power", _power),
     "square": ("power", _square),

@@ -297,8 +297,8 @@ def next_step(this: Explained, lang: Lang) -> str:
     cause = origin.cause
     if cause == "operator":
         if this.diagnosis.kind in _DOMAINS:
-            feeder = next((rank.name(s.call) for s in reversed(this.trace.steps) if s.distance == 1), "-")
-            return say(TEXTS, "next-domain", lang, feeder=feeder)
+            feeder = next((rank.name(s.call) for s in reversed(this.trace.steps) if s.distance == 1), "")
+            return say(TEXTS, "next-domain" if feeder else "next-domain-alone", lang, feeder=feeder)
         if this.is_saturated:
             largest = amount(float(rank.health.largest[this.row]))
             return say(TEXTS, "next-saturated", lang, dtypes=dtypes, largest=largest)

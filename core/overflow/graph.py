@@ -16,6 +16,7 @@ from npulse.core.findings import Problem
 from npulse.core.formats.cann.names import full_name, is_known, parse_dump_name, read_mapping
 from npulse.core.formats.cann.opdebug import OverflowEntry, OverflowRecord, read_opdebug
 from npulse.core.formats.cann.stats import StatRow
+from npulse.core.formats.json_window import shown_path
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 from npulse.core.run.model import Artifact
 
@@ -88,7 +89,7 @@ def _read_folder(
 ) -> GraphPart | None:
     relative = artifact.relative if artifact.path == folder else os.path.dirname(artifact.relative)
     calls = graph_calls(folder, root, problems, relative)
-    records = list(_records(folder, root, problems, relative))
+    records = list(_records(folder, root, problems))
     if not calls and not records:
         return None
     near_ratio = settings.criteria.near_ratio
@@ -99,8 +100,8 @@ def _read_folder(
     def read(call: GraphCall) -> Iterator[tuple[GraphTensor, Reading]]:
         check(is_cancelled)
         progress(Progress("scan", len(scans), None, "tensors"))
-        for tensor in tensors_of(call, folder, root, problems, relative):
-            found = _scanned(tensor, near_ratio, problems, relative, is_cancelled)
+        for tensor in tensors_of(call, folder, root, problems):
+            found = _scanned(tensor, near_ratio, root, problems, is_cancelled)
             if found is not None and tensor.file is not None and kinds_in(found):
                 places[len(scans)] = find_places(
                     tensor.file, kinds=kinds_in(found), is_cancelled=is_cancelled
@@ -127,14 +128,14 @@ def _read_folder(
 
 
 def _scanned(
-    tensor: GraphTensor, near_ratio: float, problems: list[Problem], relative: str, is_cancelled: IsCancelled
+    tensor: GraphTensor, near_ratio: float, root: Path, problems: list[Problem], is_cancelled: IsCancelled
 ) -> Scan | None:
     if tensor.file is None:
         return None
     try:
         return scan(tensor.file, near_ratio=near_ratio, may_map=False, is_cancelled=is_cancelled)
     except InputError as error:
-        problems.append(Problem.from_error(error, f"{relative}/{tensor.file_name}"))
+        problems.append(Problem.from_error(error, shown_path(tensor.file.path, root)))
         return None
 
 
@@ -163,10 +164,10 @@ def _take_counts(health: Health, row: int, row_counts: StatRow) -> None:
         if n:
             health.flags[row] |= bit
             health.is_known[row] = True
-            health.absmax[row] = np.nan if bit == NAN else np.inf
+            health.absmax[row] = np.nan if health.flags[row] & NAN else np.inf
 
 
-def _records(folder: Path, root: Path, problems: list[Problem], relative: str) -> Iterator[OverflowRecord]:
+def _records(folder: Path, root: Path, problems: list[Problem]) -> Iterator[OverflowRecord]:
     """The overflow records of a folder, one for each that the device wrote, in the order of time."""
     try:
         mapping = read_mapping(folder, root)
@@ -184,7 +185,7 @@ def _records(folder: Path, root: Path, problems: list[Problem], relative: str) -
         try:
             record = read_opdebug(folder / file, root=root)
         except InputError as error:
-            problems.append(Problem.from_error(error, f"{relative}/{file}"))
+            problems.append(Problem.from_error(error, shown_path(folder / file, root)))
             continue
         problems += record.problems
         found[key] = replace(record, timestamp=name.timestamp)

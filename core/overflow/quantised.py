@@ -90,7 +90,7 @@ def _out_of_range(rank: RankOverflow) -> Iterator[OutOfRange]:
             if len(rows) > 1:
                 calls[call] = rows[1]
     for call, scale_row in sorted(calls.items()):
-        scale = _largest_scale(rank, scale_row)
+        scale = _reciprocal(rank, scale_row) if _multiplies(rank, call) else _largest_scale(rank, scale_row)
         given = [
             r
             for r in rank.dump.leaf_range(call)
@@ -110,11 +110,28 @@ def _is_forward(rank: RankOverflow, call: int) -> bool:
     return parse_name(rank.name(call)).direction == "forward"
 
 
+def _multiplies(rank: RankOverflow, call: int) -> bool:
+    """npu_quantize with div_mode False (its sixth argument) is given one over the scale."""
+    if parse_name(rank.name(call)).api != "npu_quantize":
+        return False
+    leaves = rank.dump.leaves
+    words = ("input 5", "kwargs div_mode")
+    rows = [r for r in rank.dump.leaf_range(call) if leaves.io_names[int(leaves.io[r])] in words]
+    return any(rank.dump.leaf(row).value is False for row in rows)
+
+
+def _reciprocal(rank: RankOverflow, row: int) -> float | None:
+    """The largest scale where one over it is recorded, which is a tensor."""
+    smallest = float(rank.health.low[row]) if rank.health.is_known[row] else 0.0
+    return 1 / smallest if smallest > 0 else None
+
+
 def _largest_scale(rank: RankOverflow, row: int) -> float | None:
     leaves, health = rank.dump.leaves, rank.health
     if leaves.kind[row] == SCALAR:
         value = rank.dump.leaf(row).value
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if is_number and abs(value) < 2**1000 else None
     if leaves.kind[row] != TENSOR or not health.is_known[row] or leaves.side[row] == OUTPUT:
         return None
     return float(health.absmax[row])

@@ -89,7 +89,7 @@ def _settle(ranks: list[RankOverflow], places: Sequence[int]) -> None:
             if origin.cause == "collective":
                 _settle_exchange(ranks, places, place, origin)
             elif origin.cause == "operator" and parse_name(here.name(origin.call)).kind == "module":
-                giver = next(_same_module(ranks, places, place, origin.call), None)
+                giver = _first(ranks, _same_module(ranks, places, place, origin.call), (place, origin.call))
                 if giver is not None:  # ranks meet inside a module of which nothing else was captured
                     here.carriers[origin.call] = giver
                     here.roles.drop(origin)
@@ -97,7 +97,7 @@ def _settle(ranks: list[RankOverflow], places: Sequence[int]) -> None:
 
 def _settle_exchange(ranks: list[RankOverflow], places: Sequence[int], place: int, origin: Origin) -> None:
     here, call = ranks[place], origin.call
-    giver = next(_givers(ranks, places, place, call), None)
+    giver = _first(ranks, _givers(ranks, places, place, call), (place, call))
     if giver is not None:
         here.carriers[call] = giver
         here.roles.drop(origin)
@@ -108,6 +108,21 @@ def _settle_exchange(ranks: list[RankOverflow], places: Sequence[int], place: in
         origin.cause = "peer"
         for row in origin.rows:
             here.roles.row[row] = UNKNOWN_ROLE
+
+
+def _first(ranks: Sequence[RankOverflow], givers: Iterator[Place], getter: Place) -> Place | None:
+    """The first of the givers that did not get it from the getter: a circle has no beginning to be named."""
+    return next((giver for giver in givers if not _comes_from(ranks, giver, getter)), None)
+
+
+def _comes_from(ranks: Sequence[RankOverflow], at: Place, source: Place) -> bool:
+    """Whether what is bad at a call came from another one, by the carriers that were found so far."""
+    while True:
+        rank = ranks[at[0]]
+        cause = rank.roles.cause_of.get(at[1], -1)
+        if (at[0], cause) == source or cause not in rank.carriers:
+            return (at[0], cause) == source
+        at = rank.carriers[cause]
 
 
 def _givers(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int) -> Iterator[Place]:

@@ -79,11 +79,11 @@ def counts(found: Overflow) -> dict[str, int]:
         counted["rank_steps"] += 1
         counted["calls"] += len(rank.dump.calls.names)
         counted["tensors"] += int(tensors.sum())
-        calls = {code: _calls_with(rank, roles.row == code) for code in (ORIGIN, INHERITED, BENIGN)}
-        calls[INHERITED] &= ~calls[ORIGIN]  # an origin's bad inputs do not make it inherited too
-        calls[BENIGN] &= ~calls[ORIGIN] & ~calls[INHERITED]
-        for role, code in (("origin", ORIGIN), ("inherited", INHERITED), ("benign", BENIGN)):
-            counted[role] += int(calls[code].sum())
+        begun = _calls_with(rank, roles.row == ORIGIN)
+        counted["origin"] += int(begun.sum())
+        # an origin's bad inputs do not make it inherited too
+        counted["inherited"] += int((_calls_with(rank, roles.row == INHERITED) & ~begun).sum())
+        counted["benign"] += len(roles.legal)
         counted["unknown"] += int((tensors & ~rank.health.is_known).sum())
         counted["read"] += int((rank.health.basis == BY_TENSOR).sum())
         counted["by_statistics"] += int((tensors & (rank.health.basis == BY_STATISTICS)).sum())

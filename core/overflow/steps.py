@@ -14,15 +14,19 @@ CausedBy = dict[tuple[int, int], tuple[int, int]]
 def follow_steps(ranks: Sequence[RankOverflow]) -> CausedBy:
     """Takes weights that an earlier captured step broke out of the origins; says which origin broke them."""
     found: CausedBy = {}
-    for place, here in enumerate(ranks):
+    broken_by: dict[tuple[str, int | None, str], tuple[int, int]] = {}  # a weight once broken stays so
+    in_order = sorted(enumerate(ranks), key=lambda one: (one[1].step or 0, one[0]))
+    for place, here in in_order:
         if here.step is None:
             continue
         weights = [origin for origin in here.roles.origins if origin.cause == "parameter"]
         before = _origin_before(ranks, here) if weights else None
-        if before is None:
-            continue
         for origin in weights:
-            found[place, origin.call] = before
+            weight = (here.capture, here.rank, here.dump.leaf_name(origin.rows[0]))
+            cause = broken_by.setdefault(weight, before or (place, origin.call))
+            if cause == (place, origin.call):
+                continue
+            found[place, origin.call] = cause
             here.roles.origins.remove(origin)
             for row in origin.rows:
                 here.roles.row[row] = INHERITED

@@ -33,6 +33,7 @@ def overflow_table(found: Overflow) -> Table:
     columns = [
         _numbers("rank", [p.constant(p.rank.rank) for p in parts], tail.ranks),
         _numbers("step", [p.constant(p.rank.step) for p in parts], tail.steps),
+        _captures(parts, tail.n),
         joined_text("operator", [*(p.operators() for p in parts), tail.names]),
         joined_text(
             "io", [*((p.leaves.io[p.rows].astype(np.int64), p.leaves.io_names) for p in parts), tail.kinds]
@@ -213,6 +214,15 @@ def _floats(name: str, parts: Sequence[_Floats], tail: _Floats, unit: str = "") 
 
 def _coded(name: str, parts: Sequence[npt.NDArray[np.int64]], tail: npt.NDArray[np.int64]) -> Column:
     return Column(name, "text", _joined([*parts, tail]), labels=ROLES)
+
+
+def _captures(parts: Sequence[Part], n_tail: int) -> Column:
+    """The capture (or dump folder) of each row; absent for monitor files."""
+    names = list(dict.fromkeys(part.rank.capture for part in parts)) or [""]
+    codes = [np.full(len(part.rows), names.index(part.rank.capture), np.int64) for part in parts]
+    absent = _joined([*(np.zeros(len(part.rows), np.bool_) for part in parts), np.ones(n_tail, np.bool_)])
+    values = _joined([*codes, np.zeros(n_tail, np.int64)])
+    return Column("capture", "text", values, names, absent.astype(np.bool_) if n_tail else None)
 
 
 def _first_index(found: Overflow, parts: Sequence[Part], n_tail: int) -> Column:

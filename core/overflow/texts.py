@@ -181,6 +181,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "which elements.",
         '检查 {call} 的输入；将该算子保持在 {dtypes}，或用 task tensor 采集（list: ["{call}"]）查看具体元素。',
     ),
+    "next-domain-alone": (
+        "Clamp or correct the argument of this call; what made it was not captured.",
+        "截断或修正该调用的参数；产生它的调用未被采集。",
+    ),
     "next-domain": (
         "Clamp or correct the argument in front of this call: {feeder}.",
         "在该调用之前截断或修正参数：{feeder}。",
@@ -429,7 +433,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "label-step": ("step", "step"),
     "label-row": ("row", "行"),
     "label-places": ("places", "位置"),
-    "at-byte": ("byte {n:,}", "字节 {n:,}"),
+    "at-byte": ("byte {n}", "字节 {n}"),
     "basis-statistics": (
         "recorded Max and Min; how many and where is not known",
         "记录的 Max 和 Min；数量和位置未知",

@@ -71,7 +71,10 @@ def trace(rank: RankOverflow, origin: Origin, *, depth: int = DEPTH, near_ratio:
         steps.append(best)
         seen.add(best.call)
         call = best.call
-    unique = {step.call: step for step in (*sides, *steps)}
+    guessed = [
+        step for step in steps if step.link == "order"
+    ]  # counts less than what stands beside the origin
+    unique = {step.call: step for step in (*guessed, *sides, *(s for s in steps if s not in guessed))}
     ordered = sorted(unique.values(), key=lambda step: step.call)
     ordered = [step for step in ordered if step.distance] + [steps[0]]
     return Trace(tuple(ordered), tuple(_suspects(rank, ordered, near_ratio)))

@@ -93,6 +93,7 @@ class _Walk:
         self.tainted: dict[str, int] = {}  # forward entries that saw something bad
         self.inputs_of_origin: dict[Hashable, Origin] = {}
         self.unwritten_calls: set[int] = set()
+        self._numbers: dict[str, int] = {}  # of all calls; filled when it is asked for
         # half the calls of a run that blew up are visited: lists are quicker than single looks into arrays
         self._side: list[int] = dump.leaves.side.tolist()
         self._io: list[int] = dump.leaves.io.tolist()
@@ -199,12 +200,29 @@ class _Walk:
             if inner is not None:
                 return inner
             if self.construct is None and self.last_bad is not None and name.direction == "forward":
-                return self.last_bad.cause  # nothing tells what ran inside: the bad call in front of it did
+                if parse_name(self.dump.calls.names[self.last_bad.call]).kind == "api":
+                    return (
+                        self.last_bad.cause
+                    )  # what ran inside: the bad call in front, for all that is known
         if name.kind == "debug" and self.last_bad is not None:
             return self.last_bad.cause
         if name.direction == "backward":
-            return self.tainted.get("forward".join(name.full.rsplit("backward", 1)))
+            forward = "forward".join(name.full.rsplit("backward", 1))
+            inside = self.bad_modules.get(forward, self.bad_paths.get(f"forward {name.path}"))
+            return self.tainted.get(forward, self._recomputed(forward) if inside is None else inside)
         return None
+
+    def _recomputed(self, forward: str) -> int | None:
+        """The origin that a forward call repeats which checkpointing ended before its output was there."""
+        if not self.inputs_of_origin:
+            return None
+        if not self._numbers:
+            self._numbers = {name: call for call, name in enumerate(self.dump.calls.names)}
+        call = self._numbers.get(forward)
+        if call is None or any(self._side[row] == OUTPUT for row in self.dump.leaf_range(call)):
+            return None
+        origin = self.inputs_of_origin.get(self._inputs_key(call, parse_name(forward)))
+        return origin.call if origin is not None else None
 
     # ---- what a call was given ----
 
@@ -288,7 +306,7 @@ class _Walk:
         """An argument whose content does not matter, since the call (or a peer) writes all of it."""
         io = self.leaves.io_names[self._io[row]]
         if name.prefix in COMMUNICATION:
-            return not self.meetings.is_given(call)
+            return not self.meetings.is_given(call) or self.meetings.is_buffer(call, name.api, io)
         if io == "kwargs out":
             return True
         is_first = io == "input 0" and name.direction == "forward"
@@ -385,7 +403,8 @@ class _Walk:
         if taken.unwritten:
             return "uninitialised"
         if taken.legal:
-            return "masked-row" if "softmax" in name.api else "legal-inf"
+            takes_rows = any(word in (name.api or name.cls).lower() for word in ("softmax", "attention"))
+            return "masked-row" if takes_rows else "legal-inf"
         given = [r for r in self._tensors(call) if self.leaves.side[r] in GIVEN]
         return "operator" if all(self.health.is_known[r] for r in given) else "inputs-unknown"
 
@@ -408,16 +427,28 @@ class _Walk:
     def _drop_outer_modules(self) -> None:
         """A module that is written before what runs inside it (backward hooks) is no origin beside it."""
         names = self.dump.calls.names
-        inner: set[str] = set()
-        if self.construct is not None:
-            for origin in self.roles.origins:
-                inner.update(ancestors(self.construct, names[origin.call]))
-        for origin in [o for o in self.roles.origins if names[o.call] in inner]:
-            self.roles.drop(origin)
-            inside = self.bad_modules.get(names[origin.call], origin.call)
-            for call, cause in self.roles.cause_of.items():
-                if cause == origin.call:
-                    self.roles.cause_of[call] = inside
+        modules: list[tuple[Origin, CallName]] = []
+        last_made: dict[Hashable, int] = {}  # what backward APIs among the origins made, to the last of them
+        for origin in self.roles.origins:
+            name = parse_name(names[origin.call])
+            if name.kind == "module" and origin.cause in ("operator", "inputs-unknown"):
+                modules.append((origin, name))
+            elif (name.kind, name.direction) == ("api", "backward"):
+                last_made.update((self._keys.of(row), origin.call) for row in origin.rows)
+        dropped: dict[int, int] = {}  # to the call inside, which may be dropped for one inside it in its turn
+        for origin, name in modules:
+            inside = self.bad_modules.get(name.full, origin.call)
+            if name.direction == "backward" and name.full not in self.bad_modules:  # the order has to tell
+                inside = max(origin.call, *(last_made.get(self._keys.of(row), -1) for row in origin.rows))
+            while inside in dropped:
+                inside = dropped[inside]
+            if inside != origin.call:
+                dropped[origin.call] = inside
+                self.roles.drop(origin)
+        for call, cause in self.roles.cause_of.items():
+            while cause in dropped:
+                cause = dropped[cause]
+            self.roles.cause_of[call] = cause
 
     # ---- small things ----
 
@@ -436,12 +467,14 @@ class _Walk:
     def _inputs_key(self, call: int, name: CallName) -> Hashable:
         values = self.leaves.statistics
         rows = [r for r in self._tensors(call) if self.leaves.side[r] in GIVEN]
+        numbers = tuple(self.leaves.value[r] for r in self.dump.leaf_range(call) if self._side[r] in GIVEN)
         sums = tuple(int(self.leaves.checksum[r]) for r in rows)
         return (
             name.prefix,
             name.api,
             name.path,
             name.direction,
+            numbers,
             sums,
             tuple(values[r].tobytes() for r in rows),
         )

@@ -78,10 +78,8 @@ def health_of(folder: Path, *records: Any, near_ratio: float = 0.5) -> Health:
         (INF, 0.0, "some_new_float", PLUS),
         (65504.0, 0.0, "some_new_float", 0),
     ],
-)  # fmt: skip
-def test_flags_by_max_and_min(
-    high: Any, low: Any, dtype: str, flags: int | None, tmp_path: Path
-) -> None:
+)
+def test_flags_by_max_and_min(high: Any, low: Any, dtype: str, flags: int | None, tmp_path: Path) -> None:
     found = health_of(tmp_path, rec(high, low, dtype))
     if flags is None:  # Max below Min says nothing but that the record is wrong
         assert (found.flags[0], found.is_known[0], list(found.contradictory)) == (0, False, [0])
@@ -175,7 +173,14 @@ def test_an_empty_tensor_is_clean(shape: list[int], values: tuple[Any, Any], tmp
 
 @pytest.mark.parametrize("near_ratio", [0.5, 0.25])
 def test_headroom_and_what_statistics_prove(near_ratio: float, tmp_path: Path) -> None:
-    records = [rec(100.0, -16376.0), rec(-1.0, -2.0), rec(0.0, 0.0), nan(), rec(3.0, -INF), rec(9, 1, "int32")]
+    records = [
+        rec(100.0, -16376.0),
+        rec(-1.0, -2.0),
+        rec(0.0, 0.0),
+        nan(),
+        rec(3.0, -INF),
+        rec(9, 1, "int32"),
+    ]
     found = health_of(tmp_path, *records, near_ratio=near_ratio)
     assert found.headroom(0) == pytest.approx(0.25)
     assert [found.headroom(r) for r in (2, 3, 4, 5)] == [0.0, None, None, None]

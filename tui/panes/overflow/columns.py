@@ -57,12 +57,16 @@ _HEADINGS: dict[str, tuple[str, str]] = {
     "first_index": ("first at", "首个位置"),
     "upstream": ("upstream", "上游"),
     "rank": ("rank", "rank"),
+    "capture": ("capture", "采集"),
     "step": ("step", "step"),
 }
 
+_WHERE = ("rank", "step", "capture")
+"""Columns that come by themselves where there are several."""
+
 _ORDER = (
-    "operator", "io", "role", "absmax", "headroom_ratio", "rank", "step", "nan", "plus_inf", "minus_inf",
-    "saturated", "growth_ratio", "dtype", "subnormal", "near_limit", "shape", "first_index",
+    "operator", "io", "role", "absmax", "headroom_ratio", "rank", "step", "capture", "nan", "plus_inf",
+    "minus_inf", "saturated", "growth_ratio", "dtype", "subnormal", "near_limit", "shape", "first_index",
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
 
@@ -89,8 +93,8 @@ def specs(
     """The visible columns in display order, for a table of `width` cells. Empty columns are left out."""
     names = [c.name for c in table.columns]
     ordered = [n for n in _ORDER if n in names] + [n for n in names if n not in _ORDER]
-    wanted = [n for n in ordered if n not in hidden or n in ("rank", "step")]
-    shown = [n for n in wanted if _has_values(table, n) and (n not in ("rank", "step") or _differs(table, n))]
+    wanted = [n for n in ordered if n not in hidden or n in _WHERE]
+    shown = [n for n in wanted if _has_values(table, n) and (n not in _WHERE or _differs(table, n))]
     room = _room(table, shown, lang, width)
     return tuple(
         _spec(table, name, _FIRST.get(name, len(_FIRST) + place), glyphs, lang, room)
