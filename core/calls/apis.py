@@ -58,8 +58,8 @@ PURE_FILLERS = frozenset(("masked_fill", "fill", "full", "full_like", "new_full"
 
 VIEWS = frozenset(
     (
-        "view", "view_as", "reshape", "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten", "expand",
-        "alias", "detach", "chunk", "split", "unbind", "getitem", "narrow", "select",
+        "view", "view_as", "reshape", "transpose", "permute", "t", "squeeze", "unsqueeze", "flatten",
+        "expand", "alias", "detach", "chunk", "split", "unbind", "getitem", "narrow", "select",
     )
 )  # fmt: skip
 """APIs whose output is the memory that they are given, or a part of it."""
@@ -70,15 +70,28 @@ CARRIERS = VIEWS | {
 }  # fmt: skip
 """APIs that hand on the values they are given (those of dropout, outside of training)."""
 
+CASTS = frozenset(("to", "type", "type_as", "half", "bfloat16", "float", "double", "npu_dtype_cast"))
+"""Hand on the same values in another dtype."""
+
 MASK_TAKERS = frozenset(
     (
         "add", "sub", "where", "masked_fill", "softmax", "log_softmax", "minimum", "maximum", "min", "max",
-        "scaled_dot_product_attention", "baddbmm", "npu_fusion_attention", "npu_scaled_masked_softmax",
-        "npu_prompt_flash_attention", "npu_incre_flash_attention", "npu_fused_infer_attention_score",
-        "expand", "to", "type_as", "view", "reshape", "unsqueeze", "contiguous", "clone", "getitem",
+        "baddbmm",
     )
 )  # fmt: skip
-"""APIs that an attention mask is given to (names without underscores), as it is or on its way."""
+"""APIs that an attention mask is given to (names without underscores)."""
+
+MASK_CARRIERS = VIEWS | {
+    "to", "type", "type_as", "half", "float", "double", "bfloat16", "npu_dtype_cast", "contiguous", "clone",
+    "cat", "stack", "repeat", "expand_as", "broadcast_to", "index_select", "repeat_interleave",
+    "triu", "tril", "setitem",
+}  # fmt: skip
+"""APIs that a mask goes through on its way there."""
+
+COMPARISONS = frozenset(
+    ("eq", "ne", "lt", "le", "gt", "ge", "equal", "isclose", "allclose", "isinf", "isnan", "isfinite")
+)
+"""APIs that are given an infinite number to compare with."""
 
 _DUNDERS = frozenset(("add", "sub", "mul", "truediv", "matmul", "pow", "div"))
 _SAME = {"truediv": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub"}
@@ -90,3 +103,15 @@ def plain_api(api: str) -> str:
     if api.startswith("__") and word[:1] in ("r", "i") and word[1:] in _DUNDERS:
         word = word[1:]
     return _SAME.get(word, word)
+
+
+def is_reversed(api: str) -> bool:
+    """`__rsub__` and its like are given their right operand first."""
+    return api.startswith("__r") and plain_api(api) in _DUNDERS
+
+
+def takes_mask(api: str, io: str) -> bool:
+    """Whether an argument (io as in `LeafColumns.io`) can be an attention mask."""
+    word = plain_api(api)
+    is_fused = "attention" in word or "softmax" in word
+    return word in MASK_TAKERS or is_fused or "mask" in io or "attn_bias" in io

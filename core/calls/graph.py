@@ -17,6 +17,7 @@ from npulse.core.findings import Problem
 from npulse.core.formats.cann.container import CannTensor, read_container, tensor_file
 from npulse.core.formats.cann.names import DumpName, full_name, parse_dump_name, read_mapping
 from npulse.core.formats.cann.stats import StatRow, read_statistics
+from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.columns import ColumnBuilder
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT, Dump, DumpHeader
 from npulse.core.formats.tensors import TensorFile, open_tensor
@@ -90,12 +91,10 @@ def _io_order(member: tuple[DumpName, str]) -> tuple[str, int, str]:
     return name.io or "", name.index or 0, file
 
 
-def tensors_of(
-    call: GraphCall, folder: Path, root: Path, problems: list[Problem], relative: str
-) -> Iterator[GraphTensor]:
+def tensors_of(call: GraphCall, folder: Path, root: Path, problems: list[Problem]) -> Iterator[GraphTensor]:
     """The tensors of a call. What cannot be read becomes a Problem and a tensor without file."""
     for file in call.files:
-        path, where = folder / file, f"{relative}/{file}"
+        path, where = folder / file, shown_path(folder / file, root)
         name = parse_dump_name(file) or call.name
         try:
             if file.endswith(".csv"):

@@ -25,6 +25,9 @@ FROM_ONE = frozenset(("broadcast", "scatter"))
 TO_ONE = frozenset(("reduce", "gather"))
 """Collectives whose result only one rank gets."""
 
+BUFFERS = frozenset(("output", "output_tensor", "output_tensor_list", "tensor_list", "gather_list"))
+"""Keywords of tensors that a collective only writes to (as positional arguments the tool leaves them out)."""
+
 Meeting = tuple[Any, ...]
 """What the calls have in common in which ranks meet: direction, API and group, or the two ends, and a
 running number."""
@@ -36,8 +39,9 @@ class Meetings:
 
     of_call: call to its meetings (several for a batch of sends and receives). calls: the other way round.
     sent: meetings in which this rank is the one that sends. source: call to the rank that a broadcast or
-    scatter starts from, destination: call to the only rank that gets the result. group: call to the ranks
-    that it names, () where it names none (all ranks).
+    scatter starts from, destination: call to the only rank that gets the result. buffers: call to the ios
+    (as in `LeafColumns.io`) of tensors in a batch that are received into. group: call to the ranks that it
+    names, () where it names none (all ranks).
     """
 
     rank: int | None = None
@@ -46,6 +50,7 @@ class Meetings:
     sent: set[Meeting] = field(default_factory=set)
     source: dict[int, int] = field(default_factory=dict)
     destination: dict[int, int] = field(default_factory=dict)
+    buffers: dict[int, frozenset[str]] = field(default_factory=dict)
     group: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def is_sender(self, call: int) -> bool:
@@ -56,6 +61,12 @@ class Meetings:
         """True where what this rank gave to the call counts: not where a peer writes over it."""
         source = self.source.get(call)
         return source is None or self.rank is None or source == self.rank
+
+    def is_buffer(self, call: int, api: str, io: str) -> bool:
+        """True for a tensor that the call only writes to: what it held before does not matter."""
+        word = io.partition(" ")[2].partition(".")[0]
+        is_scattered = api == "scatter" and word in ("0", "tensor")
+        return api in RECEIVES or is_scattered or word in BUFFERS or io in self.buffers.get(call, ())
 
     def members(self, call: int) -> tuple[int, ...] | None:
         """The ranks that take part in a call as its records tell; None where they do not (all ranks)."""
@@ -106,6 +117,7 @@ def _add(
             found.sent.add(meeting)
     found.of_call[call] = tuple(meetings)
     found.group[call] = arguments.group
+    found.buffers[call] = arguments.buffers
     for apis, word, ends in ((FROM_ONE, "src", found.source), (TO_ONE, "dst", found.destination)):
         end = arguments.end(word)
         if api in apis and end is not None:
@@ -119,6 +131,7 @@ class _Arguments:
     group: tuple[int, ...] = ()
     ends: Mapping[str, int] = field(default_factory=dict)
     batch: tuple[tuple[str, int | None], ...] = ()
+    buffers: frozenset[str] = frozenset()
 
     def end(self, word: str) -> int | None:
         """The rank given as that keyword, else as the second argument."""
@@ -130,6 +143,7 @@ class _Arguments:
         group: tuple[int, ...] = ()
         ends: dict[str, int] = {}
         batch: list[tuple[str, int | None]] = []
+        buffers: list[str] = []
         for row in dump.leaf_range(call):
             kind = leaves.kind[row]
             if kind not in (SCALAR, OBJECT):
@@ -139,9 +153,11 @@ class _Arguments:
                 group = group_ranks(record.value)
             elif record.type.endswith("P2POp"):
                 batch.append(_sent_or_received(record.value))
+                if batch[-1][0] in RECEIVES:
+                    buffers.append(f"{record.io}.tensor")
             elif record.io in ("input 1", "kwargs src", "kwargs dst") and type(record.value) is int:
                 ends[record.io] = record.value
-        return cls(group, ends, tuple(batch))
+        return cls(group, ends, tuple(batch), frozenset(buffers))
 
 
 def group_ranks(value: Any) -> tuple[int, ...]:

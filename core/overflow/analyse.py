@@ -32,11 +32,12 @@ from .context import Context, read_context
 from .criteria import Settings
 from .gradients import Gradients, read_gradients
 from .graph import GraphPart, read_graph
-from .health import BY_TENSOR, contradictions, from_statistics
+from .health import BY_TENSOR, contradictions, disagreement, from_statistics
 from .norms import Growth, LayerSlope, jumps, norms_of_dumps, slopes
 from .places import Places
 from .ranks import Place, RankOverflow, follow_collectives
 from .roles import Origin, Roles
+from .scan import Scan
 from .steps import CausedBy, follow_steps
 from .walk import walk
 from .work import ScanJob, look_closer, scan_tensor
@@ -282,8 +283,20 @@ def _scan(
     for result in ordered_results(executor, scan, jobs, is_cancelled=is_cancelled, on_done=step):
         problems += result.problems
         if result.scan is not None:
+            told = disagreement(rank.health, result.row, result.scan)
+            if told:
+                problems.append(_disagrees(rank, result.row, told, result.scan))
             rank.health.put(result.row, result.scan)
     return problems
+
+
+def _disagrees(rank: RankOverflow, row: int, told: str, seen: Scan) -> Problem:
+    """A tensor file that is not the tensor of its record: cut, overwritten, of another run."""
+    where = rank.dump.tensor_dir / (rank.dump.leaf(row).data_name or "")
+    elements = f"NaN {seen.n_nan:,}, Inf {seen.n_plus_inf + seen.n_minus_inf:,}, {seen.min:g} to {seen.max:g}"
+    message = f"{rank.dump.leaf_name(row)[:200]}: recorded are {told}, its elements say {elements}"
+    hint = "file and record are not of the same run; what the elements say is taken"
+    return Problem(shown_path(where, rank.root), "bad-tensor", message, hint=hint)
 
 
 def _look_closer(

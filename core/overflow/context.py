@@ -120,19 +120,14 @@ def _of_acl(artifact: Artifact, root: Path, problems: list[Problem]) -> list[Set
 
 
 def _saturation(settings: Sequence[Setting]) -> tuple[bool | None, Setting | None]:
-    """The last setting that says it. Off alone is enough: devices that refuse it run on and say so.
-
-    A name that no tool reads says what was meant, and counts where nothing else does.
-    """
-    for setting in sorted(reversed(settings), key=lambda one: one.name in SEED_WORDS):
+    """The last setting that says it; names that no tool reads say nothing."""
+    for setting in reversed(settings):
         value = setting.value.strip().strip("'\"").lower()
         if setting.name == "INF_NAN_MODE_ENABLE" and value in ("0", "1"):
             return value == "0", setting
         if setting.name == "MS_ASCEND_CHECK_OVERFLOW_MODE":
             if value in ("infnan_mode", "saturation_mode"):
                 return value == "saturation_mode", setting
-        if setting.name == "MSDEBUG_OVERFLOW_MODE" and value in ("saturation", "inf_nan", "infnan"):
-            return value == "saturation", setting
     return None, None
 
 

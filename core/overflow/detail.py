@@ -11,8 +11,9 @@ from npulse.core.formats.msprobe.stacks import user_frame
 from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
+from .advice import next_step
 from .analyse import Overflow, source_of
-from .explain import AREA, location_of, message_of, next_step, origin_finding
+from .explain import AREA, location_of, message_of, origin_finding
 from .explained import explained
 from .figures import AXES, module_of, percent, row_figures, shown_count
 from .health import BASES, NO_BASIS
@@ -113,7 +114,8 @@ def row_finding(found: Overflow, followers: Followers, place: int, row: int, lan
     call = int(rank.dump.leaves.call[row])
     origin = origin_at(found, place, call)
     if origin is not None:
-        return origin_finding(found, explained(found, place, origin, followers), lang)
+        this = explained(found, place, origin, followers)
+        return origin_finding(found, this, next_step(this, lang), lang)
     role = ROLES[int(rank.roles.row[row])]
     return Finding(
         AREA,

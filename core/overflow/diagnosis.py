@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npulse.core.calls.apis import is_reversed, plain_api
+from npulse.core.calls.apis import CASTS, is_reversed, plain_api
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, SCALAR, TENSOR
 from npulse.core.formats.tensors.dtypes import DTYPES
 
 from .health import HIGH, LOW, MINUS, NAN, PLUS
-from .ranks import RankOverflow
+from .ranks import SUM_SHARE, RankOverflow, is_reduction
 from .roles import Origin
 
 CANDIDATES = ("float16", "bfloat16", "float32", "float64")
@@ -79,7 +79,7 @@ def diagnose(rank: RankOverflow, origin: Origin, peers: Sequence[float] = ()) ->
     for row in origin.rows:
         flags |= int(rank.health.flags[row])
     if origin.cause == "collective":
-        return _held(rank, origin, Diagnosis("collective-sum", math.fsum(peers) if peers else None))
+        return _of_collective(rank, origin, math.fsum(peers) if peers else math.nan, flags)
     if name.direction != "forward":
         return Diagnosis(
             "saturated" if not flags & (NAN | PLUS | MINUS) else "nan" if flags & NAN else "overflow"
@@ -89,13 +89,21 @@ def diagnose(rank: RankOverflow, origin: Origin, peers: Sequence[float] = ()) ->
         return broken
     rule = _BOUNDS.get(api)
     bound = rule[1](operands) if rule is not None and operands else None
-    if rule is not None and bound is not None and bound > _largest(rank, origin) * (1 - 2.0**-11):
+    if rule is not None and bound is not None and bound > _largest(rank, origin) * SUM_SHARE:
         return _held(rank, origin, Diagnosis(rule[0], bound, late_scale=_late_scale(rank, origin, api)))
     if flags & (PLUS | MINUS):
         return Diagnosis("overflow", late_scale=_late_scale(rank, origin, api))
     if flags & (HIGH | LOW) and not flags & NAN:
         return Diagnosis("saturated")
     return Diagnosis("nan" if flags & NAN else "other")
+
+
+def _of_collective(rank: RankOverflow, origin: Origin, total: float, flags: int) -> Diagnosis:
+    """A sum that is too large; where finite values cannot add up to it the transfer is to blame."""
+    can_sum = is_reduction(rank.name(origin.call)) and not flags & NAN
+    if can_sum and total >= _largest(rank, origin) * SUM_SHARE:
+        return _held(rank, origin, Diagnosis("collective-sum", total))
+    return Diagnosis("other")
 
 
 def _operands(rank: RankOverflow, call: int) -> list[_Operand]:
@@ -218,7 +226,7 @@ _BOUNDS: dict[str, tuple[str, _Bound]] = {
     "sum": ("total", _total),
     "cumsum": ("total", _total),
     "div": ("divide", _divide),
-    **{api: ("cast", _cast) for api in ("to", "half", "type", "type_as", "npu_dtype_cast", "bfloat16")},
+    **{api: ("cast", _cast) for api in CASTS},
 }
 
 

@@ -13,37 +13,41 @@ from npulse.core.figures import amount, number
 from npulse.core.findings import Figures, Finding, Location, Related, Role
 from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.text import Lang, say
 
 from .analyse import Overflow
+from .context import Context
 from .explained import Explained
 from .figures import dtype_name, index_text, kind_of, masked_in, module_of, percent, row_figures, rows_text
 from .health import HIGH, LOW, MINUS, NAN, PLUS
-from .ranks import RankOverflow
+from .ranks import RankOverflow, is_reduction
 from .roles import Origin
 from .texts import TEXTS
 from .trace import Step, data_inputs
 from .upstream import upstream_lines
+from .walk import GIVEN
 
 AREA = "overflow"
 WORTH_SHARE = 0.01
 """Share of the range from which an input's size is told as one."""
-_DOMAINS = ("log-negative", "root-negative", "arc-outside", "zero-division")
 
 
-def origin_finding(found: Overflow, this: Explained, lang: Lang) -> Finding:
-    """The finding of an origin; `told` is its upstream table as lines."""
+def origin_finding(found: Overflow, this: Explained, todo: str, lang: Lang) -> Finding:
+    """The finding of an origin; `told` is its upstream table as lines. todo: see `advice.next_step`."""
     rank, origin = this.rank, this.origin
     cause = origin.cause
     role: Role = "unknown" if cause in ("inputs-unknown", "first-seen", "peer") else "origin"
+    if this.is_doubtful:
+        role = "suspect"
     return Finding(
         area=AREA,
-        severity="error",
+        severity="warning" if this.is_doubtful else "error",
         rule=rule_of(this),
         role=role,
         subject=subject_of(rank, origin),
         message=message_of(found, this, lang),
-        next_step=next_step(this, lang),
+        next_step=todo,
         source=source_line(frames_of(rank.stacks, rank.name(origin.call))),
         figures=origin_figures(this),
         related=tuple(_related(found, this)),
@@ -101,46 +105,56 @@ def _because(this: Explained, lang: Lang) -> str:
     values: dict[str, Any] = {"what": what_of(this.flags, lang), "inputs": _inputs(this, lang)}
     key = origin.cause
     if key == "operator" and this.is_saturated:
-        key = "saturated"
+        key = "saturated-off" if this.is_doubtful else "saturated"
         values |= {
+            "told": told_by(this.context, lang),
             "largest": amount(float(rank.health.largest[this.row])),
             "dtype": dtype_name(rank, this.row),
         }
         values["n"] = _count(this, "saturated", lang)
     elif key == "parameter":
-        values["before"] = say(TEXTS, _age(rank), lang, step=(rank.step or 0) - 1)
+        values["before"] = say(TEXTS, age_of(this), lang, before=this.earlier_step, step=rank.step)
     elif key == "gap":
         after = rank.name(origin.after) if origin.after >= 0 else say(TEXTS, "gap-start", lang)
         names = ", ".join(origin.between)
         values |= {"after": after, "between": say(TEXTS, "gap-between", lang, names=names) if names else ""}
     elif key == "uninitialised":
-        values["buffer"] = _legal_names(this)
+        values["buffer"] = legal_names(this)
     elif key in ("masked-row", "legal-inf"):
-        values["legal"] = _legal_names(this)
+        values["legal"] = legal_names(this)
         rows = masked_rows(this)
         values["rows"] = say(TEXTS, "masked-rows-at", lang, rows=rows) if rows else ""
         key = "masked-row-suspected" if key == "masked-row" and not rows else key
     elif key == "peer":
         missing = ", ".join(map(str, this.spread.missing))
         values["missing"] = say(TEXTS, "peer-missing", lang, ranks=missing) if missing else ""
+        is_sum = not this.flags & NAN and is_reduction(rank.name(origin.call))
+        key = "peer-or-sum" if is_sum else key
     elif key == "gradient":
         name = parse_name(rank.name(origin.call))
         values["module"] = name.path or name.full
     elif key == "inputs-unknown":
-        values["n"] = sum(not rank.health.is_known[r] for r in data_inputs(rank, origin.call))
+        given = [r for r in rank.dump.leaf_range(origin.call) if rank.dump.leaves.kind[r] == TENSOR]
+        values["n"] = sum(not rank.health.is_known[r] for r in given if rank.dump.leaves.side[r] in GIVEN)
     elif key == "collective":
-        at_most, limit = this.diagnosis.at_most, float(rank.health.largest[this.row])
-        key = key if at_most is not None and at_most >= limit * (1 - 2.0**-11) else "collective-odd"
+        key = key if this.diagnosis.kind == "collective-sum" else "collective-odd"
     return say(TEXTS, key, lang, **values)
 
 
-def _age(rank: RankOverflow) -> str:
-    if rank.step is None:
-        return "parameter-anytime"
-    return "parameter-later" if rank.step else "parameter-first"
+def age_of(this: Explained) -> str:
+    """Since when a weight may have been bad, as far as the captured steps tell."""
+    if this.earlier_step is not None:
+        return "parameter-later"
+    return "parameter-first" if this.rank.step == 0 else "parameter-anytime"
 
 
-def _legal_names(this: Explained) -> str:
+def told_by(context: Context, lang: Lang) -> str:
+    """Where it is said whether the device saturates."""
+    return context.told_by.text if context.told_by is not None else say(TEXTS, "mode-user", lang)
+
+
+def legal_names(this: Explained) -> str:
+    """The calls that made what an origin was legally given, or the buffers that nobody wrote."""
     rank = this.rank
     calls = dict.fromkeys(_maker(rank, row) for row in this.origin.legal)
     return ", ".join(calls) or "-"
@@ -175,9 +189,8 @@ def masked_rows(this: Explained) -> str:
 def _inputs(this: Explained, lang: Lang) -> str:
     """How large the inputs were, where that explains something."""
     rank, health = this.rank, this.rank.health
-    rows = [
-        r for r in data_inputs(rank, this.origin.call) if health.is_known[r] and np.isfinite(health.absmax[r])
-    ]
+    rows = [r for r in rank.dump.leaf_range(this.origin.call) if rank.dump.leaves.side[r] in GIVEN]
+    rows = [r for r in rows if health.is_float[r] and health.is_known[r] and np.isfinite(health.absmax[r])]
     if not rows:
         return ""
     limit = float(health.largest[this.row])
@@ -188,7 +201,10 @@ def _inputs(this: Explained, lang: Lang) -> str:
     share = health.headroom(row)
     if share is None:
         return ""
-    values = {"largest": amount(max(absmaxes)), "share": percent(share), "dtype": dtype_name(rank, row)}
+    io = rank.dump.leaves.io_names[int(rank.dump.leaves.io[row])]
+    told = say(TEXTS, "inputs-io", lang, io=io) if len(rows) > 1 and row != rows[0] else ""
+    values = {"largest": amount(max(absmaxes)), "share": percent(share), "io": told}
+    values["dtype"] = dtype_name(rank, row)
     return say(TEXTS, "inputs" if share >= WORTH_SHARE else "inputs-small", lang, **values)
 
 
@@ -196,14 +212,15 @@ def _why(this: Explained, lang: Lang) -> str:
     diagnosis = this.diagnosis
     key = f"why-{diagnosis.kind}"
     text = ""
-    if key in TEXTS and (diagnosis.at_most is not None or diagnosis.value is not None):
+    is_bounded = diagnosis.at_most is not None and np.isfinite(diagnosis.at_most)
+    if key in TEXTS and (is_bounded or diagnosis.value is not None):
         at_most = amount(diagnosis.at_most) if diagnosis.at_most is not None else ""
         value = number(diagnosis.value) if diagnosis.value is not None else ""
         text = say(TEXTS, key, lang, at_most=at_most, value=value)
     own = dtype_name(this.rank, this.row)
-    wider = [name for name in diagnosis.holds_in if name != own]
+    wider = wider_dtypes(this)
     if wider:
-        text += say(TEXTS, "holds", lang, dtypes=_joined(wider[:2], lang))
+        text += say(TEXTS, "holds", lang, dtypes=joined(wider[:2], lang))
         if diagnosis.input_scale is not None and diagnosis.input_scale < 1:
             text += say(TEXTS, "holds-scale", lang, dtype=own, scale=1 / diagnosis.input_scale)
     if diagnosis.late_scale:
@@ -211,7 +228,13 @@ def _why(this: Explained, lang: Lang) -> str:
     return text
 
 
-def _joined(names: Sequence[str], lang: Lang) -> str:
+def wider_dtypes(this: Explained) -> list[str]:
+    """Dtypes that would have held the value, but the one it has."""
+    return [name for name in this.diagnosis.holds_in if name != dtype_name(this.rank, this.row)]
+
+
+def joined(names: Sequence[str], lang: Lang) -> str:
+    """One or the other."""
     return (" or " if lang == "en" else " 或 ").join(names)
 
 
@@ -285,30 +308,6 @@ def _steps_behind(found: Overflow, this: Explained, lang: Lang) -> str:
     }
     listed = ", ".join(str(step) for step in sorted(s for s in steps if s is not None))
     return say(TEXTS, "steps-behind", lang, steps=listed) if listed else ""
-
-
-def next_step(this: Explained, lang: Lang) -> str:
-    """What to do about an origin."""
-    rank, origin = this.rank, this.origin
-    wider = [n for n in this.diagnosis.holds_in if n != dtype_name(rank, this.row)] or [
-        say(TEXTS, "wider", lang)
-    ]
-    dtypes = _joined(wider[:2], lang)
-    cause = origin.cause
-    if cause == "operator":
-        if this.diagnosis.kind in _DOMAINS:
-            feeder = next((rank.name(s.call) for s in reversed(this.trace.steps) if s.distance == 1), "")
-            return say(TEXTS, "next-domain" if feeder else "next-domain-alone", lang, feeder=feeder)
-        if this.is_saturated:
-            largest = amount(float(rank.health.largest[this.row]))
-            return say(TEXTS, "next-saturated", lang, dtypes=dtypes, largest=largest)
-        if this.trace.suspects:
-            name = rank.name(this.trace.suspects[0].call)
-            return say(TEXTS, "next-suspect", lang, suspect=name, dtypes=dtypes)
-        return say(TEXTS, "next-operator", lang, call=rank.name(origin.call), dtypes=dtypes)
-    key = f"next-{cause}" if f"next-{cause}" in TEXTS else "next-unknown"
-    n = max(len(this.spread.given), 2)
-    return say(TEXTS, key, lang, buffer=_legal_names(this), legal=_legal_names(this), n=n)
 
 
 def origin_figures(this: Explained) -> Figures:

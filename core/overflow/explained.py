@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .analyse import Overflow
+from .context import Context
 from .diagnosis import Diagnosis, diagnose
 from .health import MINUS, NAN, PLUS
 from .places import Places
@@ -16,7 +17,11 @@ from .trace import Trace, trace
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """An origin with all that is known of it. places: of its first bad tensor, where elements were read."""
+    """An origin with all that is known of it.
+
+    places: of its first bad tensor, where elements were read. earlier_step: the last one before it that was
+    captured, None for none.
+    """
 
     place: int
     rank: RankOverflow
@@ -25,6 +30,8 @@ class Explained:
     diagnosis: Diagnosis
     spread: Spread
     places: Places | None
+    context: Context
+    earlier_step: int | None
 
     @property
     def row(self) -> int:
@@ -40,6 +47,11 @@ class Explained:
     @property
     def is_saturated(self) -> bool:
         return not self.flags & (NAN | PLUS | MINUS)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Saturated, although the device is said to write Inf."""
+        return self.origin.cause == "operator" and self.is_saturated and self.context.saturation is False
 
 
 def explained(found: Overflow, place: int, origin: Origin, followers: Followers) -> Explained:
@@ -57,4 +69,13 @@ def explained(found: Overflow, place: int, origin: Origin, followers: Followers)
         diagnose(rank, origin, spread.given),
         spread,
         found.places.get((place, origin.rows[0])),
+        found.context,
+        _earlier_step(found, rank),
     )
+
+
+def _earlier_step(found: Overflow, rank: RankOverflow) -> int | None:
+    if rank.step is None:
+        return None
+    steps = (r.step for r in found.ranks if r.capture == rank.capture and r.step is not None)
+    return max((step for step in steps if step < rank.step), default=None)

@@ -48,7 +48,11 @@ class BadGradient:
 
 @dataclass(frozen=True, slots=True)
 class Gradients:
-    """All monitor files of a round, and what they tell. anomalies: what the monitor itself reported."""
+    """All monitor files of a round, and what they tell.
+
+    anomalies: what the monitor itself reported. n_bad: rows with NaN or Inf. n_unknown: rows that tell
+    neither.
+    """
 
     artifacts: tuple[Artifact, ...]
     tables: tuple[MonitorTable, ...]
@@ -56,6 +60,8 @@ class Gradients:
     bad: tuple[BadGradient, ...]
     growth: tuple[Growth, ...]
     slopes: tuple[LayerSlope, ...]
+    n_bad: int
+    n_unknown: int
 
 
 def read_gradients(
@@ -93,6 +99,8 @@ def read_gradients(
         tuple(_bad(rows)),
         jumps(norms, settings.criteria.gradient_growth_ratio),
         slopes(norms),
+        sum(int(one.bad.sum()) for one in rows),
+        sum(int((~one.bad & ~one.finite).sum()) for one in rows),
     )
 
 

@@ -81,7 +81,7 @@ def _record_finding(
         AREA,
         "error" if is_error else "note",
         "overflow.record",
-        "origin" if is_error else "inherited" if inherits else "unknown",
+        "origin" if this is not None and is_error else "inherited" if inherits else "unknown",
         subject,
         say(
             TEXTS,
@@ -94,11 +94,16 @@ def _record_finding(
             stream=entry.stream_id,
             state=state,
         ),
-        say(TEXTS, "next-record", lang) if is_error else "",
+        _todo(joined, this, lang) if is_error else "",
         figures=figures,
         related=tuple(related),
         location=_location(found, part, joined),
     )
+
+
+def _todo(joined: Joined, this: Explained | None, lang: Lang) -> str:
+    is_read = this is not None and joined.call >= 0
+    return say(TEXTS, "next-record-read" if is_read else "next-record", lang)
 
 
 def _status(entry: OverflowEntry) -> int | list[int]:
@@ -113,7 +118,8 @@ def _bits(entry: OverflowEntry) -> tuple[str, ...]:
 
 
 def _bit_text(bit: str, lang: Lang) -> str:
-    return say(TEXTS, f"bit-{bit}", lang) if f"bit-{bit}" in TEXTS else bit
+    known = f"bit-{bit}" in TEXTS
+    return say(TEXTS, f"bit-{bit}", lang) if known else say(TEXTS, "bit-undocumented", lang, bit=bit)
 
 
 def _state(rank: RankOverflow, call: int, this: Explained | None, lang: Lang) -> str:
@@ -122,7 +128,8 @@ def _state(rank: RankOverflow, call: int, this: Explained | None, lang: Lang) ->
     flags = _flags(rank, call, outputs=False)
     if flags:
         return say(TEXTS, "record-inherited", lang, what=what_of(flags, lang))
-    return say(TEXTS, "record-finite", lang)
+    rows = [r for r in rank.dump.leaf_range(call) if rank.health.is_known[r]]
+    return say(TEXTS, "record-finite" if rows else "record-nothing", lang)
 
 
 def _flags(rank: RankOverflow, call: int, *, outputs: bool) -> int:

@@ -26,6 +26,12 @@ BASES = ("none", "statistics", "tensor", "flag")
 """On what a tensor's health rests: nothing, recorded statistics, all elements, the tool's own NaN check."""
 NO_BASIS, BY_STATISTICS, BY_TENSOR, BY_FLAG = range(4)
 
+BEYOND = 1 + 1e-3
+"""Recorded extremes that many times the largest value of the dtype cannot be of that dtype."""
+
+AGREE_SHARE = 0.02
+"""Recorded extremes agree with those of the elements up to this share: few digits, halves in between."""
+
 COUNTS = ("nan", "plus_inf", "minus_inf", "saturated", "near_limit", "subnormal")
 UNKNOWN = -1
 
@@ -112,9 +118,12 @@ def from_statistics(dump: Dump, near_ratio: float) -> Health:
     is_told = tensors & (leaves.present & 3 == 3) & ~is_empty
     is_nan = is_told & (np.isnan(high) | np.isnan(low))
     one_sided = is_told & (np.isnan(high) != np.isnan(low))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         reversed_ = is_told & (high < low)
-    is_filled = is_told & ~reversed_
+        most = np.maximum(np.abs(high), np.abs(low))
+        # recorded in few digits the largest value itself can look a little larger
+        beyond = is_told & is_float & ~narrow & np.isfinite(most) & (most / largest > BEYOND)
+    is_filled = is_told & ~reversed_ & ~beyond
     is_known = is_filled | is_empty
     flags = np.zeros(len(tensors), np.uint8)
     absmax = np.where(is_known, np.maximum(np.abs(high), np.abs(low)), np.nan)
@@ -137,7 +146,7 @@ def from_statistics(dump: Dump, near_ratio: float) -> Health:
         n_elements=n_elements,
         counts=_counts(flags, is_known, absmax, largest, near_ratio, is_float, narrow),
         basis=np.where(is_known, BY_STATISTICS, NO_BASIS).astype(np.int8),
-        contradictory=np.flatnonzero(reversed_ | one_sided),
+        contradictory=np.flatnonzero(reversed_ | one_sided | beyond),
     )
     _take_flags(dump, health)
     return health
@@ -191,6 +200,24 @@ def _take_flags(dump: Dump, health: Health) -> None:
         health.counts[name][clean] = 0
 
 
+def disagreement(health: Health, row: int, scan: Scan) -> str:
+    """What recorded Max and Min say that the elements do not; "" where they agree or nothing is recorded."""
+    if health.basis[row] != BY_STATISTICS or not health.is_float[row] or not scan.n_elements:
+        return ""
+    told, n_inf = int(health.flags[row]), scan.n_plus_inf + scan.n_minus_inf
+    if bool(told & NAN) != bool(scan.n_nan):
+        return "NaN" if told & NAN else "no NaN"
+    if told & NAN:
+        return ""  # Max and Min are NaN: nothing else is recorded
+    if bool(told & (PLUS | MINUS)) != bool(n_inf):
+        return "Inf" if told & (PLUS | MINUS) else "no Inf"
+    pairs = ((float(health.high[row]), scan.max), (float(health.low[row]), scan.min))
+    scale = max(abs(value) for pair in pairs for value in pair)
+    if not n_inf and any(abs(one - other) > AGREE_SHARE * scale for one, other in pairs):
+        return f"Max {pairs[0][0]:g} and Min {pairs[1][0]:g}"
+    return ""
+
+
 def contradictions(dump: Dump, health: Health, artifact: str) -> list[Problem]:
     """One Problem for the first tensors whose statistics contradict themselves, and one for the rest."""
     rows = health.contradictory.tolist()
@@ -198,7 +225,10 @@ def contradictions(dump: Dump, health: Health, artifact: str) -> list[Problem]:
     for row in rows[:20]:
         high, low = dump.leaves.statistics[row, :2].tolist()
         byte = int(dump.calls.byte[int(dump.leaves.call[row])])
-        message = f"{dump.leaf_name(row)[:200]}: Max {high} and Min {low} cannot both be true"
+        why = "cannot both be true"
+        if low <= high and max(abs(high), abs(low)) > health.largest[row]:
+            why = f"are beyond the largest {dump.leaves.dtypes[int(dump.leaves.dtype[row])]}"
+        message = f"{dump.leaf_name(row)[:200]}: Max {high} and Min {low} {why}"
         found.append(Problem(artifact, "bad-record", message, byte=byte, hint="dump this operator again"))
     if len(rows) > 20:
         found.append(Problem(artifact, "limit", f"{len(rows) - 20:,} more tensors contradict themselves"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -127,24 +128,24 @@ def jumps(norms: Iterable[Norm], least_ratio: float) -> tuple[Growth, ...]:
 
 def slopes(norms: Iterable[Norm]) -> tuple[LayerSlope, ...]:
     """For each kind the steepest steady growth of the layers' norms at one step."""
-    squares: dict[tuple[str, int, int | None, object], dict[int, float]] = {}
+    norms_of: dict[tuple[str, int, int | None, object], dict[int, float]] = {}
     for norm in norms:
         match = _LAYER.search(norm.name)
         if match:
-            layers = squares.setdefault((norm.kind, norm.step, norm.rank, norm.series), {})
+            layers = norms_of.setdefault((norm.kind, norm.step, norm.rank, norm.series), {})
             number = int(match[1])
-            layers[number] = layers.get(number, 0.0) + norm.value**2
+            layers[number] = math.hypot(layers.get(number, 0.0), norm.value)
     best: dict[str, LayerSlope] = {}
-    for (kind, step, rank, _), layers in squares.items():
+    for (kind, step, rank, _), layers in norms_of.items():
         slope = _slope(kind, step, rank, layers)
         if slope is not None and (kind not in best or _steepness(slope) > _steepness(best[kind])):
             best[kind] = slope
     return tuple(best[kind] for kind in sorted(best))
 
 
-def _slope(kind: str, step: int, rank: int | None, squares: dict[int, float]) -> LayerSlope | None:
-    numbers = sorted(squares)
-    norms = [float(np.sqrt(squares[n])) for n in numbers]
+def _slope(kind: str, step: int, rank: int | None, layers: dict[int, float]) -> LayerSlope | None:
+    numbers = sorted(layers)
+    norms = [layers[number] for number in numbers]
     if len(numbers) < LEAST_LAYERS or not min(norms) > 0 or not np.isfinite(norms).all():
         return None
     ratios = [b / a for a, b in zip(norms, norms[1:], strict=False)]

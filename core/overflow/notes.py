@@ -11,10 +11,12 @@ import numpy as np
 from npulse.core.figures import amount, number
 from npulse.core.findings import Finding, Location, Related
 from npulse.core.formats.msprobe.records import OUTPUT, TENSOR
+from npulse.core.formats.tensors.dtypes import DTYPES
 from npulse.core.text import Lang, say
 
 from .analyse import Overflow
-from .explain import AREA, location_of
+from .diagnosis import CANDIDATES
+from .explain import AREA, joined, location_of, told_by
 from .figures import dtype_name, masked_in, percent, row_figures, rows_text
 from .growth import residual_growth
 from .health import NO_BASIS
@@ -59,11 +61,16 @@ def masked_rows(found: Overflow, lang: Lang) -> Iterator[Finding]:
 
 
 def saturation_mode(found: Overflow, counted: dict[str, int], lang: Lang) -> Iterator[Finding]:
+    """That Inf may never appear, where values at the limit are all there is and nothing says otherwise."""
     if counted.get("nan_calls") or counted.get("inf_calls") or not counted.get("saturated_calls"):
         return
-    told_by = found.context.told_by
-    told = (
-        say(TEXTS, "mode-told", lang, name=told_by.name, value=told_by.value) if told_by is not None else ""
+    mode = found.context.saturation
+    if mode is False:
+        return  # the origins say so themselves
+    text = (
+        say(TEXTS, "mode-on-note", lang, told=told_by(found.context, lang))
+        if mode
+        else say(TEXTS, "mode-note", lang)
     )
     yield Finding(
         AREA,
@@ -71,7 +78,7 @@ def saturation_mode(found: Overflow, counted: dict[str, int], lang: Lang) -> Ite
         "overflow.saturation-mode",
         "unknown",
         str(found.root),
-        say(TEXTS, "mode-note", lang, told=told),
+        text,
         say(TEXTS, "next-mode", lang),
     )
 
@@ -98,7 +105,12 @@ def near_limit(found: Overflow, has_origin: bool, lang: Lang) -> Iterator[Findin
         return
     share_of, rank, row = best
     call = int(rank.dump.leaves.call[row])
-    values = {"n": n, "share": percent(near), "dtype": dtype_name(rank, row), "own": percent(share_of)}
+    dtype = dtype_name(rank, row)
+    values = {"n": n, "share": percent(near), "dtype": dtype, "own": percent(share_of)}
+    wider = [name for name in CANDIDATES if DTYPES[name].max_finite > 2 * float(rank.health.largest[row])]
+    todo = say(TEXTS, "next-near", lang, dtypes=joined(wider[:2], lang))
+    if dtype not in ("float16", "half"):  # what those need is no wider range
+        todo = say(TEXTS, "next-near-wide", lang)
     yield Finding(
         AREA,
         "warning",
@@ -106,7 +118,7 @@ def near_limit(found: Overflow, has_origin: bool, lang: Lang) -> Iterator[Findin
         "suspect",
         rank.name(call),
         say(TEXTS, "near-note", lang, absmax=amount(float(rank.health.absmax[row])), **values),
-        say(TEXTS, "next-near", lang),
+        todo,
         figures={"n_tensors": n, **row_figures(rank, row)},
         location=location_of(rank, call, row),
     )

@@ -22,6 +22,9 @@ REDUCTIONS = frozenset(
 )
 """Collectives that add up (names without leading underscores)."""
 
+SUM_SHARE = 1 - 2.0**-11
+"""From this share of the largest value on a sum of what was given may round beyond it."""
+
 Place = tuple[int, int]
 """A call: place of its rank in the list of ranks, and its number there."""
 
@@ -181,19 +184,24 @@ def _known_ranks(ranks: Sequence[RankOverflow], places: Sequence[int]) -> set[in
     return known | set(range(min(max(known, default=-1) + 1, MAX_RANKS)))
 
 
+def is_reduction(name: str) -> bool:
+    """Whether a call of that name adds up what the ranks give."""
+    return plain_api(parse_name(name).api.lstrip("_")) in REDUCTIONS
+
+
 def _can_overflow(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, origin: Origin) -> bool:
     """Whether a sum of what was given is too large for the dtype. NaN is never the sum of finite values."""
     here = ranks[place]
     flags = 0
     for row in origin.rows:
         flags |= int(here.health.flags[row])
-    if flags & NAN or plain_api(parse_name(here.name(origin.call)).api.lstrip("_")) not in REDUCTIONS:
+    if flags & NAN or not is_reduction(here.name(origin.call)):
         return False
     total = sum(
         largest_given(ranks[p], c)
         for p, c in (*_met(ranks, places, place, origin.call), (place, origin.call))
     )
-    return bool(total >= float(here.health.largest[origin.rows[0]]) * (1 - 2.0**-11))
+    return bool(total >= float(here.health.largest[origin.rows[0]]) * SUM_SHARE)
 
 
 def largest_given(rank: RankOverflow, call: int) -> float:

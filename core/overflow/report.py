@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.figures import number
+from npulse.core.figures import amount
 from npulse.core.findings import Finding, Report, merged, verdict_from
 from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.text import Lang, say
 
 from . import notes
+from .advice import next_step
 from .analyse import Overflow
 from .explain import AREA, location_of, origin_finding
 from .explained import Explained, explained
@@ -52,7 +53,8 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
         *notes.unknown(found, lang),
     ]
     names = dict.fromkeys(rank.capture for rank in found.looked_through if rank.capture != ".")
-    has_unknown = bool(counted["unknown"]) or not (found.looked_through or found.gradients)
+    seen = counted["tensors"] + counted["monitor_rows"] + counted["records"]
+    has_unknown = bool(counted["unknown"] or counted["monitor_rows_unknown"]) or not seen
     return Report(
         command=AREA,
         run=str(found.root),
@@ -60,7 +62,7 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
         verdict=verdict_from(findings, found.problems, has_unknown=has_unknown),
         artifacts=found.artifacts,
         findings=tuple(findings),
-        counts=counted,
+        counts=dict(counted),
         summary=summary(found, counted),
         told=tuple(_told(found, counted, golden, lang)),
         problems=found.problems,
@@ -68,7 +70,7 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
     )
 
 
-def counts(found: Overflow) -> dict[str, int]:
+def counts(found: Overflow) -> Counter[str]:
     """Operator calls by role, tensors by what they rest on."""
     counted: Counter[str] = Counter(
         dict.fromkeys(("calls", "tensors", "rank_steps", "origin", "inherited", "benign", "unknown"), 0)
@@ -90,9 +92,14 @@ def counts(found: Overflow) -> dict[str, int]:
         for name, bits in (("nan_calls", NAN), ("inf_calls", PLUS | MINUS), ("saturated_calls", HIGH | LOW)):
             bad = (rank.health.flags & bits != 0) & (roles.row != BENIGN)
             counted[name] += int(_calls_with(rank, bad).sum())
-    if found.gradients is not None:
-        counted["monitor_rows"] = sum(table.n_rows for table in found.gradients.tables)
-    return dict(counted)
+    gradients = found.gradients
+    if gradients is not None:
+        counted["monitor_rows"] = sum(table.n_rows for table in gradients.tables)
+        counted["monitor_rows_bad"] = gradients.n_bad
+        counted["monitor_rows_unknown"] = gradients.n_unknown
+    if found.graph:
+        counted["records"] = sum(len(part.joined) for part in found.graph)
+    return counted
 
 
 def _calls_with(rank: RankOverflow, rows: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -102,10 +109,10 @@ def _calls_with(rank: RankOverflow, rows: npt.NDArray[np.bool_]) -> npt.NDArray[
     return found
 
 
-def summary(found: Overflow, counted: dict[str, int]) -> dict[str, Any]:
+def summary(found: Overflow, counted: Counter[str]) -> dict[str, Any]:
     """What holds for the whole round."""
     context = found.context
-    bad = counted.get("nan_calls", 0) + counted.get("inf_calls", 0)
+    bad = counted["nan_calls"] + counted["inf_calls"] + counted["monitor_rows_bad"]
     facts: dict[str, Any] = {
         "inf_or_nan_anywhere": bool(bad),
         "saturation_mode": {True: "on", False: "off", None: "unknown"}[context.saturation],
@@ -118,8 +125,11 @@ def summary(found: Overflow, counted: dict[str, int]) -> dict[str, Any]:
     return facts
 
 
-def _told(found: Overflow, counted: dict[str, int], golden: str, lang: Lang) -> Iterator[str]:
-    if found.looked_through:
+def _told(found: Overflow, counted: Counter[str], golden: str, lang: Lang) -> Iterator[str]:
+    is_seen = counted["tensors"] or counted["monitor_rows"] or counted["records"]
+    if not is_seen:
+        yield say(TEXTS, "told-nothing", lang)
+    elif found.looked_through:
         yield say(TEXTS, "told-counts", lang, ranks=counted["rank_steps"], **_only(counted))
         n_bad = counted["nan_calls"] + counted["inf_calls"]
         if not n_bad and counted["saturated_calls"]:
@@ -127,10 +137,15 @@ def _told(found: Overflow, counted: dict[str, int], golden: str, lang: Lang) -> 
         elif n_bad:
             kinds = {name: counted[f"{name}_calls"] for name in ("nan", "inf", "saturated")}
             yield say(TEXTS, "told-kinds", lang, **kinds)
-        elif not counted["unknown"]:
+        elif not (counted["unknown"] or counted["monitor_rows_bad"] or counted["records"]):
             yield say(TEXTS, "told-none", lang)
         if counted["read"]:
             yield say(TEXTS, "told-read", lang, read=counted["read"], told=counted["by_statistics"])
+    if counted["monitor_rows"]:
+        rows, bad, unknown = (counted[f"monitor_rows{end}"] for end in ("", "_bad", "_unknown"))
+        yield say(TEXTS, "told-monitor", lang, rows=rows, bad=bad, unknown=unknown)
+    if counted["records"]:
+        yield say(TEXTS, "told-records", lang, n=counted["records"])
     facts = [setting.text for setting in found.context.settings]
     mode = found.context.saturation
     if mode is not None and found.context.told_by is None:
@@ -138,7 +153,7 @@ def _told(found: Overflow, counted: dict[str, int], golden: str, lang: Lang) -> 
     scales = found.context.loss_scales
     if any(one.value != 1 for one in scales):
         shown = ", ".join(
-            f"{'' if one.step is None else f'{one.step}: '}{number(one.value)}" for one in scales[:8]
+            f"{'' if one.step is None else f'{one.step}: '}{amount(one.value)}" for one in scales[:8]
         )
         facts.append(f"loss_scale {shown}")
     if facts:
@@ -158,7 +173,7 @@ def _origins(found: Overflow, told: list[Explained], lang: Lang) -> list[Finding
     """Origins; where the device itself reported one, its record stands for it."""
     records = record_findings(found, told, lang)
     replaced = {key for key, _ in records if key is not None}
-    others = [(this, origin_finding(found, this, lang)) for this in told]
+    others = [(this, origin_finding(found, this, next_step(this, lang), lang)) for this in told]
     kept = [finding for this, finding in others if (this.place, this.origin.call) not in replaced]
     device = [finding for _, finding in records]
     first = [f for f in device if f.severity == "error"]

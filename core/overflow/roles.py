@@ -52,9 +52,8 @@ class Roles:
 
     Calls that were given nothing bad and have nothing bad are in none of the mappings. through_gap: calls
     whose bad input no captured call made. legal: calls to why their NaN or Inf is legal ("fill", "log-zero",
-    "mask", "arrives", "unwritten"). exchanges: communication calls that were given nothing bad and got
-    something bad. bad_given: calls that were given something bad. given_unknown: calls with an input of which
-    nothing is recorded.
+    "mask", "arrives", "unwritten", "exact"). exchanges: communication calls that were given nothing bad and
+    got something bad. bad_given, bad_outputs: calls that were given or gave something bad.
     """
 
     row: npt.NDArray[np.int8]

@@ -10,8 +10,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "operator-peer-module": ("finite inputs, {what} in the output.", "输入有限，输出含 {what}。"),
     "saturated": (
-        "finite inputs{inputs}, and {n} of the output sit exactly at +-{largest}, the largest {dtype}: saturated, which is "
-        "overflow on a device that does not write Inf.",
+        "finite inputs{inputs}, and {n} of the output at exactly +-{largest}, the largest {dtype}: saturated, which is overflow on a device that does not write Inf.",
         "输入有限{inputs}，输出中 {n} 恰好等于 ±{largest}（{dtype} 最大值）：已饱和；在不产生 Inf 的设备上这就是溢出。",
     ),
     "parameter": (
@@ -23,12 +22,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "checkpoint、初始化或权重转换有问题",
     ),
     "parameter-later": (
-        "the update at the end of step {step} wrote it (gradient, loss scale, optimizer state)",
-        "第 {step} 步末尾的更新写入（梯度、loss scale、优化器状态）",
+        "an update between step {before} and step {step} wrote it (gradient, loss scale, optimizer state)",
+        "在第 {before} 步与第 {step} 步之间的更新写入（梯度、loss scale、优化器状态）",
     ),
     "parameter-anytime": (
-        "the checkpoint, or the update at the end of the step before, wrote it",
-        "由 checkpoint 或上一步末尾的更新写入",
+        "the checkpoint, or an update of a step that was not captured, wrote it",
+        "由 checkpoint 或未采集步骤的更新写入",
     ),
     "input": (
         "this input arrives with {what} and no captured call made it: the data loader, preprocessing or what ran before the "
@@ -104,10 +103,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "record-finite": (": no tensor of it that was dumped has NaN or Inf", "：已 dump 的张量均无 NaN/Inf"),
     # what is known of the inputs
     "inputs": (
-        " (largest {largest}, {share} of the largest {dtype})",
-        "（最大 {largest}，为 {dtype} 最大值的 {share}）",
+        " (largest {largest}{io}, {share} of the largest {dtype})",
+        "（最大 {largest}{io}，为 {dtype} 最大值的 {share}）",
     ),
-    "inputs-small": (" (largest {largest})", "（最大 {largest}）"),
+    "inputs-small": (
+        " (largest {largest}{io})",
+        "（最大 {largest}{io}）",
+    ),
     "inputs-sum": (" (sum of the largest {largest} > {limit})", "（最大值之和 {largest} > {limit}）"),
     # why, by kind
     "why-sum": (" The sum of both can reach {at_most}.", " 两者之和可达 {at_most}。"),
@@ -128,8 +130,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "why-zero-division": (" Its divisor reaches 0.", " 除数为 0。"),
     "holds": (" {dtypes} would have held it.", " {dtypes} 可以容纳。"),
     "holds-scale": (
-        " So would {dtype} with the inputs scaled by 1/{scale:,.0f}.",
-        " 将输入缩小到 1/{scale:,.0f} 后 {dtype} 也可以。",
+        " So would {dtype} with the inputs divided by {scale:,.0f}.",
+        " 将输入除以 {scale:,.0f} 后 {dtype} 也可以。",
     ),
     "late-scale": (
         " {call} scales the result down afterwards: scale the inputs before the product instead.",
@@ -150,8 +152,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         " {call} spread it from rank {origin} to rank {ranks}{clean}.",
         " {call} 将其从 rank {origin} 扩散到 rank {ranks}{clean}。",
     ),
-    "spread-clean": (", which were clean before", "，它们之前正常"),
-    "repeats": (" Recomputed {n} times with the same inputs.", " 以相同输入重算 {n} 次。"),
+    "spread-clean": (
+        ", clean before",
+        "，此前正常",
+    ),
+    "repeats": (
+        " {n} later call(s) with the same inputs do the same.",
+        " 之后有 {n} 个输入相同的调用结果相同。",
+    ),
     "source-line": (" Source: {line}", " 源码：{line}"),
     "steps-behind": (" It also broke the weights of step {steps}.", " 它还破坏了第 {steps} 步的权重。"),
     "what-nan": ("NaN", "NaN"),
@@ -177,9 +185,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "先看 {suspect}：降低其缩放，改用 {dtypes}，或减小 loss scale，然后重跑。",
     ),
     "next-operator": (
-        'Check what feeds {call}; keep this operator in {dtypes}, or capture it with task tensor (list: ["{call}"]) to see '
-        "which elements.",
-        '检查 {call} 的输入；将该算子保持在 {dtypes}，或用 task tensor 采集（list: ["{call}"]）查看具体元素。',
+        "Check what feeds {call}; keep this operator in {dtypes}, or scale its inputs down.",
+        "检查 {call} 的输入；将该算子保持在 {dtypes}，或缩小其输入。",
     ),
     "next-domain-alone": (
         "Clamp or correct the argument of this call; what made it was not captured.",
@@ -190,8 +197,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "在该调用之前截断或修正参数：{feeder}。",
     ),
     "next-parameter": (
-        "Check the weights before the first step, and the gradients and loss scale of the step before.",
-        "检查第一步之前的权重，以及上一步的梯度和 loss scale。",
+        "Check the gradients, the loss scale and the optimizer state of the steps before, and the checkpoint if the run was resumed.",
+        "检查之前各步的梯度、loss scale 与优化器状态；若为续训，检查 checkpoint。",
     ),
     "next-input": (
         "Check this batch: print the input before the model, or capture the loader's output.",
@@ -214,8 +221,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "将 {legal} 的 Inf 换成较大的有限值，或用 where() 选择而不是相乘。",
     ),
     "next-collective": (
-        "Reduce in float32, or average before the sum (scale the inputs by 1/{n}).",
-        "以 float32 归约，或先平均再求和（将输入缩小到 1/{n}）。",
+        "Reduce in float32, or average before the sum: divide the inputs by {n:,.0f}.",
+        "以 float32 归约，或先平均再求和：将输入除以 {n:,.0f}。",
     ),
     "next-peer": (
         "Capture all ranks of this step: npulse needs the rank whose input is bad.",
@@ -241,8 +248,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "wider": ("a wider dtype", "更宽的 dtype"),
     # notes
     "legal-note": (
-        "{n} calls hold Inf that is legal: {reasons}. First: {first}.",
-        "{n} 个调用含合法的 Inf：{reasons}。第一个：{first}。",
+        "Inf or a largest value that is meant, in {n} call(s): {reasons}. First: {first}.",
+        "{n} 个调用中的 Inf 或最大值是有意的：{reasons}。第一个：{first}。",
     ),
     "legal-fill": ("written on purpose ({n})", "有意写入（{n}）"),
     "legal-mask": ("an attention mask goes through ({n})", "注意力掩码传递（{n}）"),
@@ -254,16 +261,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "该掩码有 {n} 整行被关闭{rows}：用 -Inf 时 softmax 为 NaN，用有限值填充时为无意义的均匀值。",
     ),
     "near-note": (
-        "nothing overflowed, but {n} tensors are beyond {share} of the largest {dtype}; the closest reaches {absmax} ({own}).",
+        "nothing overflowed, but {n} tensor(s) beyond {share} of the largest {dtype}; the closest reaches {absmax} ({own}).",
         "没有溢出，但有 {n} 个张量超过 {dtype} 最大值的 {share}；最接近的达到 {absmax}（{own}）。",
     ),
     "next-near": (
-        "One doubling overflows: keep these operators in bfloat16 or float32, or scale them down.",
-        "再翻倍即溢出：将这些算子保持在 bfloat16 或 float32，或缩小数值。",
+        "One doubling overflows: scale these operators down, or keep them in a dtype of wider range ({dtypes}).",
+        "再翻倍即溢出：缩小这些算子的数值，或使用范围更大的 dtype（{dtypes}）。",
     ),
     "clipped-note": (
-        "{share} of the elements sit at the end of the {dtype} range ({n} tensors over {limit}): the scale is too small.",
-        "{share} 的元素位于 {dtype} 量程两端（{n} 个张量超过 {limit}）：scale 过小。",
+        "{share} of the elements at the end of the {dtype} range (tensors over {limit}: {n}): the scale is too small.",
+        "{share} 的元素位于 {dtype} 量程两端（超过 {limit} 的张量：{n}）：scale 过小。",
     ),
     "next-clipped": (
         "Calibrate again with these inputs, or use a scale per token or per channel.",
@@ -286,15 +293,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "检查从 block {first} 开始的残差分支缩放（初始化、归一化）。",
     ),
     "unknown-note": (
-        "of {n} tensors neither Max and Min nor elements are known: they are not clean, only not seen.",
-        "有 {n} 个张量既无 Max、Min 也无元素记录：它们不算正常，只是未被观测。",
+        "of {n} tensor(s) neither Max and Min nor elements are known: not clean, only not seen.",
+        "有 {n} 个张量既无 Max、Min 也无元素记录：不算正常，只是未被观测。",
     ),
     "mode-note": (
-        "no Inf and no NaN anywhere, but values sit exactly at the dtype's largest one: the device may run in saturation mode, "
-        "in which Inf never appears{told}.",
-        "没有任何 Inf 和 NaN，但有数值恰好等于 dtype 最大值：设备可能处于饱和模式，此模式下不会出现 Inf{told}。",
+        "no Inf and no NaN anywhere, but values at exactly the dtype's largest one: the device may run in saturation mode, in which Inf never appears.",
+        "没有任何 Inf 和 NaN，但有数值恰好等于 dtype 最大值：设备可能处于饱和模式，此模式下不会出现 Inf。",
     ),
-    "mode-told": (" ({name}={value} says so)", "（{name}={value} 表明如此）"),
     "next-mode": (
         "Look for values at the limit, not for Inf; INF_NAN_MODE_ENABLE=1 shows Inf on devices that can.",
         "应查找达到极限的值而不是 Inf；在支持的设备上设 INF_NAN_MODE_ENABLE=1 可显示 Inf。",
@@ -331,17 +336,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # gradients
     "grad-reduced": (
-        "the gradient of {name} is finite on rank {ranks} before the reduction and has NaN behind it (step {step}): the "
-        "reduction or a rank that was not recorded brought it in.",
-        "{name} 的梯度在归约前于 rank {ranks} 上有限，归约后含 NaN（第 {step} 步）：由归约或未记录的 rank 引入。",
+        "the gradient of {name} is finite on rank {ranks} before the reduction and has {what} behind it (step {step}): a rank that was not recorded brought it in, or the sum overflowed.",
+        "{name} 的梯度在归约前于 rank {ranks} 上有限，归约后含 {what}（第 {step} 步）：由未记录的 rank 引入，或求和溢出。",
     ),
     "grad-rank": (
-        "the gradient of {name} has NaN on rank {ranks} before the reduction (step {step}); {finite} finite there: it began on "
-        "that rank.",
-        "{name} 的梯度在归约前于 rank {ranks} 上已含 NaN（第 {step} 步）；{finite}：始于该 rank。",
+        "the gradient of {name} has {what} on rank {ranks} before the reduction (step {step}){finite}: it began there.",
+        "{name} 的梯度在归约前于 rank {ranks} 上已含 {what}（第 {step} 步）{finite}：始于此。",
     ),
-    "grad-others": ("rank {ranks} are", "rank {ranks} 仍"),
-    "grad-none": ("no other rank is", "没有其他 rank "),
+    "grad-others": (
+        ", while it is finite on rank {ranks}",
+        "，而 rank {ranks} 上有限",
+    ),
+    "grad-none": (
+        "",
+        "",
+    ),
     "grad-only": (
         "{kind} of {name} has {what} (rank {ranks}, step {step}).",
         "{name} 的 {kind} 含 {what}（rank {ranks}，第 {step} 步）。",
@@ -373,9 +382,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # lines for people
     "told-counts": (
-        "{calls:,} calls with {tensors:,} tensors on {ranks:,} rank-steps: {origin:,} begin something, {inherited:,} inherit it, "
-        "{benign:,} hold legal Inf",
-        "{ranks:,} 个 rank-step 共 {calls:,} 个调用、{tensors:,} 个张量：{origin:,} 个产生异常，{inherited:,} 个继承，{benign:,} 个含合法 Inf",
+        "{calls:,} calls, {tensors:,} tensors, {ranks:,} rank-steps: origin {origin:,}, inherited {inherited:,}, legal {benign:,}",
+        "{ranks:,} 个 rank-step，{calls:,} 个调用，{tensors:,} 个张量：源头 {origin:,}，继承 {inherited:,}，合法 {benign:,}",
     ),
     "told-none": ("no NaN, no Inf and no saturated value", "没有 NaN、Inf，也没有饱和值"),
     "told-saturated": (
@@ -483,4 +491,80 @@ TEXTS: dict[str, tuple[str, str]] = {
     "figure-basis": ("what it rests on: elements, statistics, a flag", "依据：元素、统计量或标志"),
     "figure-first_index": ("index of the first bad element", "第一个异常元素的下标"),
     "figure-module": ("the module around the call", "调用所在模块"),
+    "saturated-off": (
+        "finite inputs{inputs}, and {n} of the output at exactly +-{largest}, the largest {dtype}. The device is said to write Inf ({told}), so this is a clamp, a coincidence, or the setting did not reach the device.",
+        "输入有限{inputs}，输出中 {n} 恰好等于 ±{largest}（{dtype} 最大值）。已说明设备会写 Inf（{told}），因此这是截断、巧合，或该设置未生效。",
+    ),
+    "next-saturated-off": (
+        "Look for a clamp to the dtype's limits in this call or in front of it; check that INF_NAN_MODE_ENABLE reached the process.",
+        "检查该调用或其之前是否截断到 dtype 极限；确认 INF_NAN_MODE_ENABLE 已在进程中生效。",
+    ),
+    "mode-on-note": (
+        "the device saturates ({told}): Inf never appears, values at exactly the dtype's largest one stand for it.",
+        "设备处于饱和模式（{told}）：不会出现 Inf，恰好等于 dtype 最大值的数值即代表溢出。",
+    ),
+    "mode-user": (
+        "as was said",
+        "用户指明",
+    ),
+    "next-collective-odd": (
+        "Wait for the call before its result is read (handle.wait(), stream synchronisation), and check that no buffer is used again too early.",
+        "在读取结果之前等待该调用完成（handle.wait()、流同步），并检查缓冲区是否被过早复用。",
+    ),
+    "peer-or-sum": (
+        "a finite value goes in on this rank{inputs} and {what} comes back, and not every rank that took part was captured{missing}: a peer gave it, or the sum with what the peers gave is too large for the dtype.",
+        "本 rank 输入有限{inputs}，返回 {what}，且并非所有参与的 rank 都被采集{missing}：由对端给出，或与对端的值求和后超出 dtype。",
+    ),
+    "next-parameter-first": (
+        "Check the weights as they are loaded or initialised: print their extremes before the first step.",
+        "检查加载或初始化后的权重：在第一步之前打印其极值。",
+    ),
+    "told-monitor": (
+        "{rows:,} rows of monitor files: {bad:,} with NaN or Inf, {unknown:,} without statistics",
+        "监测文件 {rows:,} 行：含 NaN 或 Inf {bad:,} 行，无统计量 {unknown:,} 行",
+    ),
+    "told-records": (
+        "{n:,} overflow records of the device",
+        "设备溢出记录 {n:,} 条",
+    ),
+    "told-nothing": (
+        "nothing was recorded in it: no tensor to look at",
+        "其中没有记录任何张量，无可检查",
+    ),
+    "legal-exact": (
+        "a value that fits exactly ({n})",
+        "恰好可容纳的值（{n}）",
+    ),
+    "row-legal-exact": (
+        "legal: the value was this large before and fits the dtype exactly.",
+        "合法：该值原本就这么大，dtype 恰好可以容纳。",
+    ),
+    "next-near-wide": (
+        "One doubling overflows: scale these operators down.",
+        "再翻倍即溢出：缩小这些算子的数值。",
+    ),
+    "inputs-io": (
+        " in {io}",
+        "，位于 {io}",
+    ),
+    "next-nan": (
+        "Check the arguments of {call} and what feeds it; recompute it on the CPU from its inputs: finite operands of this size need no wider dtype.",
+        "检查 {call} 的参数及其输入；用其输入在 CPU 上重算：这种量级的有限操作数无需更宽的 dtype。",
+    ),
+    "next-elements": (
+        ' Capture it with task tensor (list: ["{call}"]) to see which elements.',
+        ' 用 task tensor 采集（list: ["{call}"]）查看具体元素。',
+    ),
+    "next-record-read": (
+        "Look at the operator that feeds it, and keep it in a wider dtype or scale its inputs down.",
+        "查看其上游算子，将其保持在更宽的 dtype 或缩小其输入。",
+    ),
+    "bit-undocumented": (
+        "{bit}, meaning not documented",
+        "{bit}，含义未公开",
+    ),
+    "record-nothing": (
+        ": nothing of it was dumped that could be looked at",
+        "：没有可检查的 dump",
+    ),
 }

@@ -14,10 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from npulse.core.calls.apis import (
+    CASTS,
     COMMUNICATION,
+    COMPARISONS,
     FILLERS,
     HARMLESS,
     LOGARITHMS,
+    MASK_CARRIERS,
     MASK_TAKERS,
     OVERWRITERS,
     PARTIAL_WRITERS,
@@ -28,6 +31,7 @@ from npulse.core.calls.apis import (
     WEIGHT_KEYWORDS,
     WEIGHT_POSITIONS,
     plain_api,
+    takes_mask,
 )
 from npulse.core.calls.meetings import Meetings
 from npulse.core.formats.msprobe.construct import ancestors
@@ -47,7 +51,7 @@ from npulse.core.formats.msprobe.records import (
 )
 
 from .gaps import Gap, find_gap
-from .health import HIGH, MINUS, NAN, NEGATIVE, PLUS, Health
+from .health import HIGH, LOW, MINUS, NAN, NEGATIVE, PLUS, Health
 from .roles import BENIGN, INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
 
 GIVEN = (INPUT, KWARGS, PARAMETERS)
@@ -243,7 +247,7 @@ class _Walk:
             elif source.kind == LEGAL:
                 legal.append(row)
                 self._mark((row,), BENIGN)
-            elif self._is_parameter(name, row) or self._is_written(source, call, row):
+            elif self._is_written(source, call, row):
                 arrived.append(row)
             else:
                 unwritten.append(row)
@@ -260,9 +264,13 @@ class _Walk:
         """A bad input that no captured call made: a legal mask, a weight, data, or the end of a gap."""
         flags, roles = int(self.health.flags[row]), self.roles
         is_parameter = self._is_parameter(name, row)
-        is_constant = self.health.n_elements[row] == 1 and not flags & NAN and self.last_bad is None
-        is_mask = flags & ~NEGATIVE == 0 and (name.kind == "module" or plain_api(name.api) in MASK_TAKERS)
-        if not is_parameter and (is_mask or is_constant):
+        api, io = plain_api(name.api), self.leaves.io_names[self._io[row]]
+        can_be_mask = name.kind == "module" or takes_mask(name.api, io)
+        can_be_constant = can_be_mask or api in COMPARISONS or api in FILLERS
+        is_constant = can_be_constant and self.health.n_elements[row] == 1 and not flags & NAN
+        is_on_its_way = api in MASK_CARRIERS and self.health.high[row] <= 0
+        is_mask = (can_be_mask or is_on_its_way) and flags & ~NEGATIVE == 0
+        if not is_parameter and (is_mask or is_constant and self.last_bad is None):
             self._mark((row,), BENIGN)
             roles.legal.setdefault(call, "arrives")
             source = _Source(LEGAL, call, -1)
@@ -347,7 +355,15 @@ class _Walk:
             return "fill"
         if api in LOGARITHMS and flags == MINUS and self._lowest_given(call) == 0:
             return "log-zero"
+        if api in CASTS and flags & ~(HIGH | LOW) == 0 and self._was_that_large(call, outs):
+            return "exact"
         return ""
+
+    def _was_that_large(self, call: int, outs: list[int]) -> bool:
+        """Whether the finite value that was given is the very one that came out: it fits, nothing was cut."""
+        given = [r for r in self._tensors(call) if self.leaves.side[r] in GIVEN and self.health.is_known[r]]
+        most = max((float(self.health.absmax[r]) for r in given), default=np.inf)
+        return most <= float(self.health.largest[outs[0]])
 
     def _is_filled(self, call: int, api: str, outs: list[int], flags: int) -> bool:
         """True where the call was told to write just these values: masked_fill(-inf), mask * finfo.min."""
@@ -368,11 +384,10 @@ class _Walk:
 
     def _is_mask_like(self, call: int) -> bool:
         """Zeros and ones, as far as Max and Min tell: what `(1 - mask) * finfo.min` is made of."""
-        rows = [
-            r for r in self._tensors(call) if self.leaves.side[r] in GIVEN and self.health.n_elements[r] > 1
-        ]
-        low, high = self.health.low, self.health.high
-        return bool(rows) and all(low[r] in (0.0, 1.0) and high[r] == 1.0 for r in rows)
+        health, side = self.health, self._side
+        given = [r for r in self._tensors(call) if side[r] in GIVEN]
+        rows = [r for r in given if health.n_elements[r] != 1 or not health.absmax[r] > 1]  # no constants
+        return bool(rows) and all(health.low[r] in (0.0, 1.0) and health.high[r] in (0.0, 1.0) for r in rows)
 
     def _scalars(self, call: int) -> list[float]:
         found = []

@@ -2,8 +2,8 @@
 
     python tests/bench/blown_up.py [CALLS ...]
 
-Makes a dump.json of that many calls (default 5,000, 20,000 and 100,000) from a seed: layers of four calls, half
-types, one overflow at half the way, NaN behind it. Each size runs in a process of its own.
+Makes a dump.json of that many calls (default 5,000, 20,000 and 100,000) from a seed: layers of four calls,
+half types, one overflow at half the way, NaN behind it. Each size runs in a process of its own.
 """
 
 from __future__ import annotations

@@ -67,9 +67,9 @@ DTYPES = st.sampled_from(
 )
 SHAPES = st.sampled_from([[4], [2, 2], [], [0], [1], [2, 8], [10**18, 10**18], [-1], "4", None, [None]])
 WORDS = (
-    "add mul add_ __rmul__ linear matmul softmax masked_fill log full empty empty_like copy_ cat chunk where to "
-    "npu_rms_norm embedding pow sum exp div npu_quantize addmm conv2d einsum all_reduce send recv broadcast "
-    "all_gather reduce batch_isend_irecv reduce_scatter"
+    "add mul add_ __rmul__ linear matmul softmax masked_fill log full empty empty_like copy_ cat chunk "
+    "where to npu_rms_norm embedding pow sum exp div npu_quantize addmm conv2d einsum "
+    "all_reduce send recv broadcast all_gather reduce batch_isend_irecv reduce_scatter"
 ).split()
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats() | st.text(max_size=6),

@@ -97,7 +97,7 @@ def test_by_task_and_stream_inside_and_in_the_order_of_time(writer: Any, tmp_pat
     writer(tmp_path, "Add", 57, 900, [PLUS], [BAD])
     writer(tmp_path, "Exp", 41, 500, [FINE], [PLUS])
     writer(tmp_path, "Aaa", 99, 100, [FINE], [FINE])
-    record(tmp_path, legacy(57), 950)
+    record(tmp_path, legacy(57), 950, own_task=11)
     as_json(tmp_path, 550, 41, is_magic=True)
     found = analysed(tmp_path)
     assert joined(found) == [("AIV", "Exp_op"), ("AI Core", "Add_op")]

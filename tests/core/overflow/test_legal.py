@@ -103,6 +103,33 @@ LEGAL: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {SDPA: fwd([X, Y, Z], [X], attn_mask=rec(0.0, -INF))},
         {SDPA: "arrives"},
     ),
+    "mask-as-a-keyword-of-something-unknown": (
+        {"Custom.scores.0.forward": fwd([X], [X], attention_mask=rec(0.0, -INF))},
+        {"Custom.scores.0.forward": "arrives"},
+    ),
+    "mask-into-fused-attention": (
+        {"NPU.npu_new_flash_attention.0.forward": fwd([X, Y, Z, rec(0.0, -INF)], [X])},
+        {"NPU.npu_new_flash_attention.0.forward": "arrives"},
+    ),
+    **{
+        f"mask-arrives-at-{api}": (
+            {f"Tensor.{api}.0.forward": fwd([rec(0.0, -INF)], [rec(0.0, -INF)])},
+            {f"Tensor.{api}.0.forward": "mask"},
+        )
+        for api in ("half", "transpose", "chunk", "cat", "squeeze", "repeat", "triu", "__getitem__", "expand")
+    },
+    "constant-arrives": (
+        {"Tensor.__eq__.0.forward": fwd([X, rec(INF, INF, "float32", [])], [rec(False, False, "bool")])},
+        {"Tensor.__eq__.0.forward": "arrives"},
+    ),
+    "constant-where": (
+        {"Torch.where.0.forward": fwd([ONES, X, rec(-INF, -INF, "float32", [])], [MINUS])},
+        {"Torch.where.0.forward": "mask"},
+    ),
+    "mask-of-one-token": (
+        {MUL: fwd([rec(1.0, 1.0, shape=[1, 1, 1, 1]), num(-F16)], [rec(-F16, -F16, shape=[1, 1, 1, 1])])},
+        {MUL: "fill"},
+    ),
     "mask-into-a-module": (
         {"Module.attn.Attention.forward.0": mod([X, rec(0.0, -INF)], [X])},
         {"Module.attn.Attention.forward.0": "arrives"},
@@ -135,7 +162,7 @@ NOT_LEGAL: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     ),
     "times-an-infinite-scale": (
         {MUL: fwd([rec(3.0, 1.0), rec(INF, INF, "float32", [])], [rec(INF, INF)])},
-        [(MUL, "legal-inf")],
+        [(MUL, "input")],
     ),
     "mask-times-a-large-number": ({MUL: fwd([ONES, num(1e6)], [rec(INF, 0.0)])}, [(MUL, "operator")]),
     "plus-a-large-number": ({ADD: fwd([X, num(-1e6)], [rec(-INF, -INF)])}, [(ADD, "operator")]),
@@ -165,6 +192,13 @@ NOT_LEGAL: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {LOG: fwd([rec(1.0, 0.0)], [rec(0.0, -INF)]), MUL: fwd([rec(1.0, 0.0), rec(0.0, -INF)], [nan()])},
         [(MUL, "legal-inf")],
     ),
+    **{
+        f"data-with-minus-inf-at-{api}": (
+            {f"Tensor.{api}.0.forward": fwd([rec(2.5, -INF)], [rec(2.5, -INF)])},
+            [(f"Tensor.{api}.0.forward", "input")],
+        )
+        for api in ("to", "view", "cat", "half", "clamp", "mul", "linear", "__getitem__")
+    },
     "nan-in-a-mask": ({ADD: fwd([X, nan()], [nan()])}, [(ADD, "input")]),
     "plus-in-a-mask": ({ADD: fwd([X, PLUS], [PLUS])}, [(ADD, "input")]),
     "mask-into-an-embedding": (

@@ -1,4 +1,4 @@
-"""Norms of gradients in dumps: jumps between steps, steady growth over layers; overflowed ones are left out."""
+"""Norms of gradients in dumps: jumps between steps, growth over layers; overflowed ones are left out."""
 
 from __future__ import annotations
 
