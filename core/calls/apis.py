@@ -64,14 +64,13 @@ VIEWS = frozenset(
 )  # fmt: skip
 """APIs whose output is the memory that they are given, or a part of it."""
 
-CARRIERS = VIEWS | {
-    "dropout", "contiguous", "clone", "to", "type_as", "float", "half", "bfloat16",
-    "cat", "stack", "roll", "gather",
-}  # fmt: skip
-"""APIs that hand on the values they are given (those of dropout, outside of training)."""
-
 CASTS = frozenset(("to", "type", "type_as", "half", "bfloat16", "float", "double", "npu_dtype_cast"))
 """Hand on the same values in another dtype."""
+
+CARRIERS = VIEWS | CASTS | {
+    "dropout", "contiguous", "clone", "cat", "stack", "roll", "gather",
+}  # fmt: skip
+"""APIs that hand on the values they are given (those of dropout, outside of training)."""
 
 MASK_TAKERS = frozenset(
     (
@@ -81,10 +80,9 @@ MASK_TAKERS = frozenset(
 )  # fmt: skip
 """APIs that an attention mask is given to (names without underscores)."""
 
-MASK_CARRIERS = VIEWS | {
-    "to", "type", "type_as", "half", "float", "double", "bfloat16", "npu_dtype_cast", "contiguous", "clone",
-    "cat", "stack", "repeat", "expand_as", "broadcast_to", "index_select", "repeat_interleave",
-    "triu", "tril", "setitem",
+MASK_CARRIERS = VIEWS | CASTS | {
+    "contiguous", "clone", "cat", "stack", "repeat", "expand_as", "broadcast_to", "index_select",
+    "repeat_interleave", "triu", "tril", "setitem",
 }  # fmt: skip
 """APIs that a mask goes through on its way there."""
 

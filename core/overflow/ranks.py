@@ -86,11 +86,12 @@ def follow_collectives(ranks: Sequence[RankOverflow]) -> list[RankOverflow]:
 
 
 def _settle(ranks: list[RankOverflow], places: Sequence[int]) -> None:
+    known = _known_ranks(ranks, places)
     for place in places:
         here = ranks[place]
         for origin in list(here.roles.origins):
             if origin.cause == "collective":
-                _settle_exchange(ranks, places, place, origin)
+                _settle_exchange(ranks, places, place, origin, known)
             elif origin.cause == "operator" and parse_name(here.name(origin.call)).kind == "module":
                 giver = _first(ranks, _same_module(ranks, places, place, origin.call), (place, origin.call))
                 if giver is not None:  # ranks meet inside a module of which nothing else was captured
@@ -98,14 +99,16 @@ def _settle(ranks: list[RankOverflow], places: Sequence[int]) -> None:
                     here.roles.drop(origin)
 
 
-def _settle_exchange(ranks: list[RankOverflow], places: Sequence[int], place: int, origin: Origin) -> None:
+def _settle_exchange(
+    ranks: list[RankOverflow], places: Sequence[int], place: int, origin: Origin, known: set[int]
+) -> None:
     here, call = ranks[place], origin.call
     giver = _first(ranks, _givers(ranks, places, place, call), (place, call))
     if giver is not None:
         here.carriers[call] = giver
         here.roles.drop(origin)
         return
-    is_whole = _all_captured(ranks, places, place, call)
+    is_whole = _all_captured(ranks, places, place, call, known)
     is_sure = is_whole and here.meetings.members(call) is not None
     if not is_sure and not (is_whole and _can_overflow(ranks, places, place, origin)):
         origin.cause = "peer"
@@ -159,11 +162,13 @@ def _same_module(
                     yield peer, other
 
 
-def _all_captured(ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int) -> bool:
+def _all_captured(
+    ranks: Sequence[RankOverflow], places: Sequence[int], place: int, call: int, known: set[int]
+) -> bool:
     """Whether every rank that took part was captured and gave something that is known to be finite."""
     here = ranks[place]
     met = list(_met(ranks, places, place, call))
-    members = here.meetings.members(call) or _known_ranks(ranks, places)
+    members = here.meetings.members(call) or known
     numbers = {ranks[p].rank for p, _ in met} | {here.rank}
     if not set(members) <= numbers or len(members) < 2:
         return False  # a job of one process calls no collective that could bring in anything

@@ -6,6 +6,7 @@ to the output that it is (equal content); where no captured call made it, it arr
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable
 from itertools import groupby
 from operator import itemgetter
@@ -96,7 +97,8 @@ class _Walk:
         self.bad_paths: dict[str, int] = {}
         self.tainted: dict[str, int] = {}  # forward entries that saw something bad
         self.inputs_of_origin: dict[Hashable, Origin] = {}
-        self.unwritten_calls: set[int] = set()
+        self.unwritten_calls: dict[int, list[int]] = {}  # of buffers handed out, by number of elements
+        self._written: dict[int, list[int]] | None = None
         self._numbers: dict[str, int] = {}  # of all calls; filled when it is asked for
         # half the calls of a run that blew up are visited: lists are quicker than single looks into arrays
         self._side: list[int] = dump.leaves.side.tolist()
@@ -145,7 +147,8 @@ class _Walk:
         if legal:
             roles.legal[call] = legal
             if legal == "unwritten" and not taken.unwritten:
-                self.unwritten_calls.add(call)
+                for size in self._sizes_made(call):
+                    self.unwritten_calls.setdefault(size, []).append(call)
             self._mark(outs, BENIGN)
             self._publish(outs, _Source(UNWRITTEN if legal == "unwritten" else LEGAL, call, -1))
             return
@@ -166,7 +169,7 @@ class _Walk:
     def _begin(self, origin: Origin, name: CallName) -> None:
         """A new origin, or an earlier one that happens again with the same inputs."""
         roles = self.roles
-        if origin.cause == "operator":
+        if origin.cause == "operator" and name.direction != "backward":  # that reads what was saved as well
             before = self.inputs_of_origin.setdefault(self._inputs_key(origin.call, name), origin)
             if before is not origin:
                 before.repeats.append(origin.call)
@@ -296,19 +299,24 @@ class _Walk:
     def _is_written(self, source: _Source, call: int, row: int) -> bool:
         """Whether as many buffers of this size were written since as there were: then it is none of them."""
         size = int(self.health.n_elements[row])
-        made = [c for c in self.unwritten_calls if self._makes(c, size)]
-        first = min(made, default=source.call)
-        names = self.dump.calls.names
-        written = 0
-        for other in range(first + 1, call):
-            full = names[other]
-            if full.startswith(COMMUNICATION) or parse_name(full).api in OVERWRITERS:
-                written += self._makes(other, size)
-        return written >= max(len(made), 1)
+        made, writers = self.unwritten_calls.get(size, []), self._writers().get(size, [])
+        first = made[0] if made else source.call
+        return bisect_left(writers, call) - bisect_right(writers, first) >= max(len(made), 1)
 
-    def _makes(self, call: int, size: int) -> bool:
+    def _writers(self) -> dict[int, list[int]]:
+        """Number of elements to the calls that replace all of a buffer of so many, in order."""
+        if self._written is None:
+            self._written = {}
+            for call, full in enumerate(self.dump.calls.names):
+                can_be = full.startswith(COMMUNICATION) or "_." in full
+                if can_be and (full.startswith(COMMUNICATION) or parse_name(full).api in OVERWRITERS):
+                    for size in self._sizes_made(call):
+                        self._written.setdefault(size, []).append(call)
+        return self._written
+
+    def _sizes_made(self, call: int) -> set[int]:
         rows = self.dump.leaf_range(call)
-        return any(self.leaves.side[r] == OUTPUT and self.health.n_elements[r] == size for r in rows)
+        return {int(self.health.n_elements[r]) for r in rows if self._side[r] == OUTPUT}
 
     def _is_unread(self, call: int, name: CallName, row: int) -> bool:
         """An argument whose content does not matter, since the call (or a peer) writes all of it."""

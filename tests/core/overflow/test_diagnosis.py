@@ -15,7 +15,6 @@ from .small_dumps import INF, MAX, bwd, fwd, looked, nan, num, rec
 
 F16 = MAX["float16"]
 PLUS = rec(INF, -1.0)
-B = "bfloat16"
 ALL_ABOVE = ("bfloat16", "float32", "float64")
 
 

@@ -216,6 +216,14 @@ def test_norms_that_grow_from_layer_to_layer(
     assert [(s.first, s.last, round(s.ratio, 6)) for s in slopes] == ([(0, 5, ratio)] if is_told else [])
 
 
+@pytest.mark.parametrize("norm", [1e308, 1e-308, 0.0])
+def test_norms_at_the_ends_of_what_a_number_can_be(norm: float, version: str, tmp_path: Path) -> None:
+    rows: list[Row] = [(step, UN, f"layers.{i}.w", norm, 0) for i in range(6) for step in (0, 1)]
+    rows += [(2, UN, f"layers.{i}.w", 1.0, 0) for i in range(6)]
+    found = gradients(looked(tmp_path, version, rows))
+    assert found.slopes == () and len(found.growth) == (norm == 1e-308)
+
+
 # ---- broken files ----
 
 

@@ -11,21 +11,16 @@ from npulse.core.overflow.roles import BENIGN
 
 from .small_dumps import INF, MAX, causes, fwd, legal, looked, mod, nan, num, only, rec
 
-F16, BF16, F32 = MAX["float16"], MAX["bfloat16"], MAX["float32"]
+F16, F32 = MAX["float16"], MAX["float32"]
 X, Y, Z = rec(3.0, -2.5), rec(200.0, -1.5), rec(7.25, -7.5)
 W = rec(0.5, -0.625, shape=[4, 4])
 ONES = rec(1.0, 0.0)
 PLUS, MINUS, LOWEST = rec(INF, -2.0), rec(3.0, -INF), rec(3.0, -F16)
 
-ADD, MUL, LOG, EXP = (f"Torch.{api}.0.forward" for api in ("add", "mul", "log", "exp"))
-FILL, SOFTMAX, LINEAR = (
-    "Tensor.masked_fill.0.forward",
-    "Functional.softmax.0.forward",
-    "Functional.linear.0.forward",
-)
+ADD, MUL, LOG = (f"Torch.{api}.0.forward" for api in ("add", "mul", "log"))
+FILL, SOFTMAX = "Tensor.masked_fill.0.forward", "Functional.softmax.0.forward"
 EMPTY = "Torch.empty.0.forward"
 SDPA = "Functional.scaled_dot_product_attention.0.forward"
-
 
 MASKED = {FILL: fwd([X, rec(True, False, "bool"), num(-INF)], [MINUS])}
 FINFO = {

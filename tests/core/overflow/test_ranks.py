@@ -30,13 +30,6 @@ def reduce(given: Any, got: Any, n: int = 0, **kwargs: Any) -> dict[str, Any]:
 
 
 Begun = list[tuple[int, str, str]]
-P2P = {"class_type": "torch.distributed.P2POp", "tag": 0}
-
-
-def p2p(op: str, peer: int, tensor: Any) -> dict[str, Any]:
-    return {**P2P, "op": op, "peer": peer, "tensor": tensor}
-
-
 CASES: dict[str, tuple[list[dict[str, Any]], Begun]] = {
     "all_reduce": ([reduce(X, BAD), {**BROKEN, **reduce(BAD, BAD)}], [(1, LOG, "operator")]),
     "all_reduce-counted-otherwise": (
@@ -97,13 +90,6 @@ CASES: dict[str, tuple[list[dict[str, Any]], Begun]] = {
         ],
         [(0, LOG, "operator")],
     ),
-    "isend-irecv-by-keyword": (
-        [
-            {**BROKEN, dist("isend"): fwd([BAD], [None], dst=num(1))},
-            {dist("irecv"): fwd([None], [BAD], src=num(0))},
-        ],
-        [(0, LOG, "operator")],
-    ),
     "second-message": (
         [
             {
@@ -114,16 +100,6 @@ CASES: dict[str, tuple[list[dict[str, Any]], Begun]] = {
             {
                 dist("recv", 0): fwd([None, num(0)], [X, num(0)]),
                 dist("recv", 1): fwd([None, num(0)], [BAD, num(0)]),
-            },
-        ],
-        [(0, LOG, "operator")],
-    ),
-    "batch": (
-        [
-            {**BROKEN, dist("batch_isend_irecv"): fwd([[p2p("isend", 1, BAD), p2p("irecv", 1, X)]], [None])},
-            {
-                dist("batch_isend_irecv"): fwd([[p2p("irecv", 0, X), p2p("isend", 0, X)]], [[BAD]]),
-                ADD: fwd([BAD], [BAD]),
             },
         ],
         [(0, LOG, "operator")],

@@ -13,7 +13,6 @@ from .small_dumps import INF, bwd, causes, fwd, looked, mod, names, nan, num, on
 
 X, Y, Z, G = rec(3.0, -2.5), rec(200.0, -1.5), rec(7.25, -7.5), rec(0.125, -0.25)
 PLUS = rec(INF, -2.0)
-LOSS = rec(1.0, 1.0, shape=[])
 
 BACKWARD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "begins-in-the-backward": (
@@ -246,6 +245,14 @@ def test_the_checksum_tells_inputs_apart(tmp_path: Path) -> None:
     }
     found = looked(tmp_path, data)
     assert [name for name, _ in causes(found)] == ["Functional.gelu.0.forward", "Functional.gelu.2.forward"]
+
+
+def test_backward_calls_of_the_same_gradient_are_not_the_same_call(tmp_path: Path) -> None:
+    """Two branches get one gradient; what each does with it depends on what its forward saved."""
+    data = {f"Torch.sqrt.{i}.forward": fwd([rec(i + 1.0, 0.0)], [rec(i + 2.0, 0.0)]) for i in range(2)}
+    data |= {f"Torch.sqrt.{i}.backward": bwd([G], [rec(INF, i + 1.0)]) for i in (1, 0)}
+    found = looked(tmp_path, data)
+    assert [name for name, _ in causes(found)] == ["Torch.sqrt.1.backward", "Torch.sqrt.0.backward"]
 
 
 def test_backward_of_a_recomputed_call(tmp_path: Path) -> None:
