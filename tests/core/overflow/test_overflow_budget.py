@@ -6,6 +6,7 @@ import sys
 from importlib import util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,17 @@ def bench() -> ModuleType:
     return module
 
 
+def quickest(bench: ModuleType, folder: Path, n: int) -> dict[str, Any]:
+    """Of two looks the one that was disturbed less."""
+    path = bench.write(folder, n)
+    return min((bench.look(path) for _ in range(2)), key=lambda used: used["cpu_s"])
+
+
 def test_time_and_memory_grow_with_the_capture_and_no_faster(bench: ModuleType, tmp_path: Path) -> None:
-    used = {n: bench.look(bench.write(tmp_path / str(n), n)) for n in (SMALL, LARGE)}
-    start = bench.look(bench.write(tmp_path / "start", 8))
-    small, large = used[SMALL], used[LARGE]
+    start, small, large = (quickest(bench, tmp_path / str(n), n) for n in (8, SMALL, LARGE))
     assert large["origin"] == f"Functional.linear.{LARGE // 2}.forward"
     assert (large["calls"], large["n_errors"]) == (LARGE, 1)
     assert large["cpu_s"] <= CPU_S
     assert large["peak_mb"] - start["peak_mb"] <= MB_A_CALL * LARGE
     own = [max(one["cpu_s"] - start["cpu_s"], 0.05) for one in (small, large)]
-    assert own[1] <= 1.5 * own[0] * LARGE / SMALL
+    assert own[1] <= 2 * own[0] * LARGE / SMALL  # squared it would be five times that
