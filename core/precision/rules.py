@@ -9,7 +9,10 @@ _CRITERIA = (
     "difference in integers or bools; by the coarser declared dtype of the two sides",
     "error：余弦 < 0.99，范数比不在 0.99-1.01，形状不同，NaN/Inf 位置不同，整数或布尔值有任何差异；按两侧声明精度较低者判断",
 )
-_SETTING = ("--criteria cosine=...,norm_ratio_low=...,norm_ratio_high=...", "--criteria cosine=...,norm_ratio_low=...,norm_ratio_high=...")
+_SETTING = (
+    "--criteria cosine=...,norm_ratio_low=...,norm_ratio_high=...",
+    "--criteria cosine=...,norm_ratio_low=...,norm_ratio_high=...",
+)
 _OWN = ("npulse's own; the release tool's verdict is not used", "npulse 自有规则；不采用原工具的结论")
 _NONE = ("cannot be silenced: without it the comparison says nothing", "不可关闭：关闭后比较没有意义")
 
@@ -131,7 +134,10 @@ RULES: tuple[Rule, ...] = (
             "whose statistics agree: rounding, or another order of elements.",
             "相对 L2 误差大于较低声明精度的单位舍入，但未达 error。不同设备间常见；当没有 error 能解释结果时再看这里。统计量一致而校验和不同的张量也归于此：舍入或元素顺序不同。",
         ),
-        ("rel_l2 > unit roundoff (fp32 6.0e-8, fp16 4.9e-4, bf16 3.9e-3)", "rel_l2 > 单位舍入（fp32 6.0e-8，fp16 4.9e-4，bf16 3.9e-3）"),
+        (
+            "rel_l2 > unit roundoff (fp32 6.0e-8, fp16 4.9e-4, bf16 3.9e-3)",
+            "rel_l2 > 单位舍入（fp32 6.0e-8，fp16 4.9e-4，bf16 3.9e-3）",
+        ),
         _OWN,
         ("a warning alone never fails a run unless --strict", "仅有 warning 不会失败，除非使用 --strict"),
     ),
@@ -146,7 +152,10 @@ RULES: tuple[Rule, ...] = (
         ),
         ("-", "-"),
         _OWN,
-        ("capture with task tensor, or summary_mode md5, to get an answer", "使用 task tensor 或 summary_mode md5 重新采集"),
+        (
+            "capture with task tensor, or summary_mode md5, to get an answer",
+            "使用 task tensor 或 summary_mode md5 重新采集",
+        ),
     ),
     Rule(
         "precision.non-finite",

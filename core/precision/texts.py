@@ -63,8 +63,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "查看该算子的源码行与 kernel 参数（dtype、scale、排布）；用转储的输入在 CPU 上重算。",
     ),
     "next-operator-statistics": (
-        "Capture this operator again with task tensor (list: [\"{call}\"]) to see which elements differ.",
-        "用 task tensor 重新采集该算子（list: [\"{call}\"]），查看哪些元素不同。",
+        'Capture this operator again with task tensor (list: ["{call}"]) to see which elements differ.',
+        '用 task tensor 重新采集该算子（list: ["{call}"]），查看哪些元素不同。',
     ),
     "next-scalar": (
         "Make the argument equal on both sides (model config, framework default) and capture again.",
@@ -95,23 +95,65 @@ TEXTS: dict[str, tuple[str, str]] = {
         "重新采集无法读取的张量（见 problems），再比较。",
     ),
     # patterns
-    "pattern-outlier": (" Pattern: outlier, not drift: {error_share_ratio} of the squared error sits in {n_bad_elements} of {n_elements} elements.", " 模式：离群而非漂移：{error_share_ratio} 的平方误差集中在 {n_elements} 个元素中的 {n_bad_elements} 个。"),
-    "pattern-rows": (" Pattern: {n_bad_rows} of {n_rows} rows ({bad_rows}) carry {error_share_ratio} of the squared error: outlier, not drift.", " 模式：{n_rows} 行中的 {n_bad_rows} 行（{bad_rows}）占平方误差的 {error_share_ratio}：离群，而非漂移。"),
-    "pattern-columns": (" Pattern: {n_bad_columns} of {n_columns} columns ({bad_columns}) carry {error_share_ratio} of the squared error.", " 模式：{n_columns} 列中的 {n_bad_columns} 列（{bad_columns}）占平方误差的 {error_share_ratio}。"),
-    "pattern-constant factor": (" Pattern: constant factor {factor}: the cosine is blind to it.", " 模式：常数倍 {factor}：余弦看不出来。"),
-    "pattern-contiguous block": (" Pattern: one contiguous block, elements {first} to {last} ({n_bytes} bytes) differ, the rest is bitwise equal.", " 模式：连续一段，元素 {first} 到 {last}（{n_bytes} 字节）不同，其余逐位相等。"),
-    "pattern-identical rows": (" Pattern: all rows of the target are identical.", " 模式：目标侧所有行完全相同。"),
-    "pattern-rounding": (" At the rounding level of {dtype} ({ulp} ulp at most).", " 处于 {dtype} 的舍入水平（最大 {ulp} ulp）。"),
+    "pattern-outlier": (
+        " Pattern: outlier, not drift: {error_share_ratio} of the squared error sits in {n_bad_elements} of {n_elements} elements.",
+        " 模式：离群而非漂移：{error_share_ratio} 的平方误差集中在 {n_elements} 个元素中的 {n_bad_elements} 个。",
+    ),
+    "pattern-rows": (
+        " Pattern: {n_bad_rows} of {n_rows} rows ({bad_rows}) carry {error_share_ratio} of the squared error: outlier, not drift.",
+        " 模式：{n_rows} 行中的 {n_bad_rows} 行（{bad_rows}）占平方误差的 {error_share_ratio}：离群，而非漂移。",
+    ),
+    "pattern-columns": (
+        " Pattern: {n_bad_columns} of {n_columns} columns ({bad_columns}) carry {error_share_ratio} of the squared error.",
+        " 模式：{n_columns} 列中的 {n_bad_columns} 列（{bad_columns}）占平方误差的 {error_share_ratio}。",
+    ),
+    "pattern-constant factor": (
+        " Pattern: constant factor {factor}: the cosine is blind to it.",
+        " 模式：常数倍 {factor}：余弦看不出来。",
+    ),
+    "pattern-contiguous block": (
+        " Pattern: one contiguous block, elements {first} to {last} ({n_bytes} bytes) differ, the rest is bitwise equal.",
+        " 模式：连续一段，元素 {first} 到 {last}（{n_bytes} 字节）不同，其余逐位相等。",
+    ),
+    "pattern-identical rows": (
+        " Pattern: all rows of the target are identical.",
+        " 模式：目标侧所有行完全相同。",
+    ),
+    "pattern-rounding": (
+        " At the rounding level of {dtype} ({ulp} ulp at most).",
+        " 处于 {dtype} 的舍入水平（最大 {ulp} ulp）。",
+    ),
     "pattern-drift": (" Pattern: error spread over the whole tensor.", " 模式：误差遍布整个张量。"),
-    "pattern-non-finite": (" NaN or Inf at other positions: {n_nonfinite_target} on the target side, {n_nonfinite_golden} on the golden side.", " NaN/Inf 位置不同：目标侧 {n_nonfinite_target} 个，标杆侧 {n_nonfinite_golden} 个。"),
-    "pattern-zero reference": (" {zero_reference} elements differ where the reference is zero: relative errors there say nothing.", " 有 {zero_reference} 个元素的参考值为零：该处相对误差没有意义。"),
+    "pattern-non-finite": (
+        " NaN or Inf at other positions: {n_nonfinite_target} on the target side, {n_nonfinite_golden} on the golden side.",
+        " NaN/Inf 位置不同：目标侧 {n_nonfinite_target} 个，标杆侧 {n_nonfinite_golden} 个。",
+    ),
+    "pattern-zero reference": (
+        " {zero_reference} elements differ where the reference is zero: relative errors there say nothing.",
+        " 有 {zero_reference} 个元素的参考值为零：该处相对误差没有意义。",
+    ),
     "pattern-permuted": (" Pattern: the same values in another order.", " 模式：数值相同，顺序不同。"),
-    "group-factor": (" The factor equals the group size {n}: reduced twice.", " 倍数等于通信组大小 {n}：重复归约。"),
-    "same-statistics": (" Max, Min, Mean and Norm agree, the checksum does not: content or order of the elements differs.", " Max、Min、Mean、Norm 一致而校验和不同：内容或顺序不同。"),
-    "extremes-agree": (" Max and Min agree on both sides: statistics alone cannot see it.", " 两侧 Max 和 Min 相等：仅凭统计量看不出来。"),
-    "n-different": (" {n} of {of} elements differ, first at {first}, last at {last}.", " {of} 个元素中有 {n} 个不同，首个 {first}，末个 {last}。"),
+    "group-factor": (
+        " The factor equals the group size {n}: reduced twice.",
+        " 倍数等于通信组大小 {n}：重复归约。",
+    ),
+    "same-statistics": (
+        " Max, Min, Mean and Norm agree, the checksum does not: content or order of the elements differs.",
+        " Max、Min、Mean、Norm 一致而校验和不同：内容或顺序不同。",
+    ),
+    "extremes-agree": (
+        " Max and Min agree on both sides: statistics alone cannot see it.",
+        " 两侧 Max 和 Min 相等：仅凭统计量看不出来。",
+    ),
+    "n-different": (
+        " {n} of {of} elements differ, first at {first}, last at {last}.",
+        " {of} 个元素中有 {n} 个不同，首个 {first}，末个 {last}。",
+    ),
     "source-line": (" Source: {line}", " 源码：{line}"),
-    "dtype-note": (" dtypes: target {target}, golden {golden}; judged at {coarser}.", " dtype：目标 {target}，标杆 {golden}；按 {coarser} 判断。"),
+    "dtype-note": (
+        " dtypes: target {target}, golden {golden}; judged at {coarser}.",
+        " dtype：目标 {target}，标杆 {golden}；按 {coarser} 判断。",
+    ),
     # other findings
     "above-rounding": (
         "{n} tensors differ by more than the rounding of their dtype, all within the error criteria; worst by relative L2.",
@@ -133,7 +175,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} rows could not be compared: {reasons}.",
         "{n} 行无法比较：{reasons}。",
     ),
-    "next-above-rounding": ("Look here only if the end result is wrong and nothing else explains it.", "仅当最终结果错误且无其他解释时再看。"),
+    "next-above-rounding": (
+        "Look here only if the end result is wrong and nothing else explains it.",
+        "仅当最终结果错误且无其他解释时再看。",
+    ),
     "next-unmatched-note": ("Check that both sides run the same code path.", "确认两侧执行相同的代码路径。"),
     "next-unknown-note": (
         "Problems name files that could not be read; for integers capture with summary_mode md5 or task tensor.",
@@ -178,7 +223,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} 对张量文件的 dtype 与 dump.json 声明不同；按声明判断",
     ),
     "told-end": ("last output {name}: {figures}", "最终输出 {name}：{figures}"),
-    "told-alone": ("{calls:,} calls checked for NaN and Inf, {origins:,} made some of finite inputs", "已检查 {calls:,} 次调用的 NaN/Inf，其中 {origins:,} 次由有限输入产生"),
+    "told-alone": (
+        "{calls:,} calls checked for NaN and Inf, {origins:,} made some of finite inputs",
+        "已检查 {calls:,} 次调用的 NaN/Inf，其中 {origins:,} 次由有限输入产生",
+    ),
     "no-golden": (
         "one capture alone: values cannot be compared without a golden capture, NaN and Inf can be seen.",
         "仅有一份采集：没有标杆无法比较数值，只能看到 NaN 和 Inf。",
@@ -200,7 +248,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Name the two: npulse precision TARGET GOLDEN.",
         "指定两者：npulse precision TARGET GOLDEN。",
     ),
-    "pair-chosen": ("pair 1 of {n}: {name}; others: {others} (--pair NAME)", "{n} 对中的第 1 对：{name}；其余：{others}（--pair NAME）"),
+    "pair-chosen": (
+        "pair 1 of {n}: {name}; others: {others} (--pair NAME)",
+        "{n} 对中的第 1 对：{name}；其余：{others}（--pair NAME）",
+    ),
     "round-without-pair": (
         "round {round} is newer but holds no pair; this is {chosen}",
         "轮次 {round} 更新但没有成对采集；此处为 {chosen}",
@@ -234,7 +285,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-empty": ("empty tensor", "空张量"),
     "reason-statistics-agree": ("statistics agree", "统计量一致"),
     "reason-statistics-bound": ("statistics too far apart", "统计量相差过大"),
-    "reason-positions-unknown": ("NaN/Inf on both sides, positions not recorded", "两侧均有 NaN/Inf，位置未记录"),
+    "reason-positions-unknown": (
+        "NaN/Inf on both sides, positions not recorded",
+        "两侧均有 NaN/Inf，位置未记录",
+    ),
     "reason-content-unknown": ("Max/Min agree, content not recorded", "Max/Min 一致，内容未记录"),
     "reason-not-recorded": ("statistics not recorded", "未记录统计量"),
     "reason-unreadable": ("tensor file unreadable", "张量文件无法读取"),
@@ -267,7 +321,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "failed-group": ("constant factor {n} = group size: reduced twice", "常数倍 {n} = 通信组大小：重复归约"),
     "failed-factor": ("constant factor {factor}", "常数倍 {factor}"),
     # what a column says, and the threshold where it has one
-    "figure-operator": ("the call: module, API or kernel, in execution order", "调用：模块、API 或 kernel，按执行顺序"),
+    "figure-operator": (
+        "the call: module, API or kernel, in execution order",
+        "调用：模块、API 或 kernel，按执行顺序",
+    ),
     "figure-io": ("which input, output, argument or parameter of the call", "调用的哪个输入、输出或参数"),
     "figure-state": ("origin, inherited, or the verdict of the row alone", "源头、继承，或该行自身的结论"),
     "figure-call": ("number of the call in execution order", "调用的执行序号"),
@@ -289,7 +346,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "最大 |目标 - 标杆| / |标杆|，标杆为 0 的元素除外",
     ),
     "figure-mean_rel_error": ("mean of |target - golden| / |golden|", "|目标 - 标杆| / |标杆| 的平均值"),
-    "figure-rel_l1": ("sum of |target - golden| over sum of |golden|", "|目标 - 标杆| 之和与 |标杆| 之和的比"),
+    "figure-rel_l1": (
+        "sum of |target - golden| over sum of |golden|",
+        "|目标 - 标杆| 之和与 |标杆| 之和的比",
+    ),
     "figure-rel_l2": (
         "norm of the difference over norm of golden; warning above the rounding of the coarser dtype",
         "差的范数与标杆范数之比；超过较粗 dtype 的舍入误差为 warning",
@@ -331,7 +391,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "figure-nan_golden": ("NaN on the golden side", "标杆侧 NaN 个数"),
     "figure-inf_target": ("Inf on the target side", "目标侧 Inf 个数"),
     "figure-inf_golden": ("Inf on the golden side", "标杆侧 Inf 个数"),
-    "figure-nonfinite_agreeing": ("NaN or Inf at the same place on both sides", "两侧同一位置的 NaN/Inf 个数"),
+    "figure-nonfinite_agreeing": (
+        "NaN or Inf at the same place on both sides",
+        "两侧同一位置的 NaN/Inf 个数",
+    ),
     "figure-nonfinite_differing": (
         "NaN or Inf on one side only; any is an error",
         "仅一侧为 NaN/Inf 的个数；只要有即为 error",
@@ -348,9 +411,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "figure-max_abs_error_index": ("place of the largest |target - golden|", "最大 |目标 - 标杆| 的位置"),
     "figure-pattern": ("how the bad elements lie", "异常元素的分布模式"),
-    "figure-basis": ("what the verdict rests on: elements, statistics, a value", "结论的依据：元素、统计量或值"),
+    "figure-basis": (
+        "what the verdict rests on: elements, statistics, a value",
+        "结论的依据：元素、统计量或值",
+    ),
     "figure-role": ("origin, inherited, unmatched, unknown, ok", "源头、继承、未匹配、未知、正常"),
-    "figure-verdict": ("pass, warning, error, unknown of the row alone", "该行自身的 pass、warning、error、unknown"),
+    "figure-verdict": (
+        "pass, warning, error, unknown of the row alone",
+        "该行自身的 pass、warning、error、unknown",
+    ),
     "figure-reason": ("why the row has its verdict", "该行结论的原因"),
     "role-ok": ("ok", "正常"),
     "role-origin": ("origin", "源头"),

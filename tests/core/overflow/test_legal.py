@@ -243,6 +243,15 @@ UNWRITTEN: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {LOG: fwd([rec(1.0, -1.0)], [nan()]), EMPTY: fwd([num(4)], [nan()]), ADD: fwd([nan(), X], [nan()])},
         [(LOG, "operator")],
     ),
+    "one-of-two-is-written": (
+        {
+            EMPTY: fwd([num(4)], [nan()]),
+            "Torch.empty.1.forward": fwd([num(4)], [nan()]),
+            COPY: fwd([nan(), X], [X]),
+            ADD: fwd([nan(), X], [nan()]),
+        },
+        [(ADD, "uninitialised")],
+    ),
     "written-by-out": ({EMPTY: fwd([num(4)], [PLUS]), ADD: fwd([X, Y], [Z], out=PLUS)}, []),
     "shape-of-what-is-bad": (
         {MUL: fwd([X, Y], [nan()]), "Torch.zeros_like.0.forward": fwd([nan()], [rec(0.0, 0.0)])},

@@ -1,0 +1,385 @@
+"""Reads CANN's logs (plog, device logs) and consoles with such lines in them, as bytes come or whole files.
+
+Kept is only what matters: AI Core exceptions (all lines of one joined), failed tasks, HCCL time-outs,
+messages with error codes, and where Python noticed. Nothing is judged and nothing is grouped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+
+from ...findings import Problem
+from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from ..json_window import shown_path
+from . import messages, tracebacks
+from .heads import Head, head_of
+from .incidents import Incident, OpenIncidents
+from .lines import Line, LineCutter, LogNotes, bounded, log_windows, text_of
+from .records import CodedError, HcclTimeout, Plog, PlogRecord
+from .tracebacks import Tracebacks
+
+MAX_RECORDS = 50_000
+_MAX_ORIGINS = 1024
+
+_WORDS = (
+    *(b"rror from device(", b"error occurs on the device(", b"The extend info"),
+    *(
+        b"Task run failed",
+        b"Task run timeout",
+        b"ask exception! ",
+        b"retCode=0x",
+        b"kernel exec",
+        b"task exec",
+    ),
+    *(b" after execute:", b"tilingKey = ", b"[AIC_INFO] ", b"[Dump][Exception]", b"add error register"),
+    *(b"Group[", b"], error_info: task_id ", b"ErrCode=", b"runtime result = ", b"rror code"),
+    *(b"ERR0", b"[PID:", b"[ERROR] HCCL(", b"[ERROR] HCCP(", b"[ERROR] HCOM("),
+    *(tracebacks.BEGIN.encode(), tracebacks.INNER_ERROR.encode()),
+)
+_CODES = re.compile(rb"E(?:[A-Z]\d{4}|\d{5}): ")
+
+
+class PlogReader:
+    """Records as bytes come, in chunks cut anywhere.
+
+    A failing task is handed out when the log says that its stream failed, at the latest by `finish`;
+    `pending` tells what is not handed out yet. artifact: how problems name the file.
+    """
+
+    def __init__(self, artifact: str = "plog") -> None:
+        self._notes = LogNotes(artifact)
+        self._lines = LineCutter(self._notes, _WORDS, (_CODES,))
+        self._records: list[PlogRecord] = []
+        self._incidents = OpenIncidents(self._records.append)
+        self._tracebacks = Tracebacks(self._records.append)
+        self._pids: OrderedDict[str, int] = OrderedDict()  # origin -> the pid that it last told
+
+    def feed(self, chunk: bytes) -> list[PlogRecord]:
+        """The records that are complete with this chunk."""
+        for line in self._lines.feed(chunk):
+            self._take(line)
+            self._lines.wants_all = self._tracebacks.is_reading
+        return self._handed_out()
+
+    def finish(self) -> list[PlogRecord]:
+        """The rest, at the end of the log: whatever is open, and the line without an end."""
+        for line in self._lines.finish():
+            self._take(line)
+        self._tracebacks.end_all()
+        self._incidents.close_all()
+        return self._handed_out()
+
+    def pending(self) -> list[PlogRecord]:
+        """What `finish` would hand out now, nothing is closed by asking."""
+        return [*self._incidents.pending(), *self._tracebacks.pending()]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read so far."""
+        return self._notes.told()
+
+    def _handed_out(self) -> list[PlogRecord]:
+        records = self._records[:]
+        self._records.clear()
+        return records
+
+    # ---- one line ----
+
+    def _take(self, line: Line) -> None:
+        head = self._with_pid(head_of(text_of(line, self._notes)[: 2 * messages.MAX_MESSAGE_CHARS]))
+        message = head.message[: messages.MAX_MESSAGE_CHARS]
+        if not head.is_log:
+            if tracebacks.BEGIN in message:
+                if message.startswith(tracebacks.BEGIN):
+                    self._tracebacks.begin(line, replace(head.origin, pid=head.pid))
+                return
+            if head.code or head.title:
+                self._tracebacks.end(head.origin)
+            elif self._tracebacks.take(line, head.origin, head.content, head.time_us):
+                if not head.content[:1].isspace():
+                    self._take_code(line, head, message)
+                return
+            elif tracebacks.INNER_ERROR in message:
+                self._tracebacks.told_alone(line, head.origin, message, head.pid, head.time_us)
+                return
+        if not self._take_task_line(line, head, message):
+            self._take_other(line, head, message)
+
+    def _with_pid(self, head: Head) -> Head:
+        """A message in two lines, or one under a traceback of CANN, does not name its process again."""
+        name = head.origin.name
+        if head.pid is not None:
+            self._pids[name] = head.pid
+            self._pids.move_to_end(name)
+            if len(self._pids) > _MAX_ORIGINS:
+                self._pids.popitem(last=False)
+            return head
+        return replace(head, pid=self._pids.get(name))
+
+    # ---- lines of a failing task ----
+
+    def _take_task_line(self, line: Line, head: Head, message: str) -> bool:
+        """True if the line tells something of a failing task."""
+        if head.module in ("HCCL", "HCCP", "HCOM"):
+            return False
+        if self._take_run(line, head, message) or self._take_core(line, head, message):
+            return True
+        if self._take_fault(line, head, message):
+            return True
+        returned = messages.ret_told(message)
+        if returned is not None:
+            self._take_return(line, head, message, *returned)
+            return True
+        return self._take_detail(line, head, message)
+
+    def _take_run(self, line: Line, head: Head, message: str) -> bool:
+        run = messages.run_told(message)
+        if run is None:
+            return False
+        numbers = run.numbers
+        key = [numbers.get(name) for name in ("device_id", "stream_id", "task_id", "task_sn")]
+        for known in self._incidents.of(head):
+            task = known.task
+            if [task.device_id, task.stream_id, task.task_id, task.task_sn] == key:
+                known.touch(line, head)
+                return True
+        incident = self._incidents.begin(line, head)
+        incident.touch(line, head)
+        incident.told_run(run)
+        returned = messages.ret_told(message)
+        if returned is not None:
+            incident.told_return(*returned)
+            incident.has_return = False
+        return True
+
+    def _take_core(self, line: Line, head: Head, message: str) -> bool:
+        core = messages.core_told(message)
+        extend = messages.extend_told(message)
+        if core is not None:
+            where = (core.chip_id, core.die_id, core.core_id, core.serial_number)
+            what = (core.error_code, core.error_number, core.pc_start, core.pc_current)
+            if self._incidents.is_repeated("core", head.pid, *where, *what):
+                known = self._incidents.newest(head)
+                if known is not None:
+                    known.awaits_extend = False
+                return True
+            incident = self._incident_of_core(line, head, core.serial_number)
+            incident.touch(line, head)
+            incident.told_core(core, line, head)
+        if extend is not None:
+            known = self._incidents.newest(head)
+            if known is not None:
+                known.touch(line, head)
+                known.told_extend(extend)
+        return core is not None or extend is not None
+
+    def _incident_of_core(self, line: Line, head: Head, serial_number: int | None) -> Incident:
+        """The newest one of the process, unless all of that is told and this is another event's number."""
+        known = self._incidents.newest(head)
+        if known is None:
+            return self._incidents.begin(line, head)
+        serials = {core.serial_number for core in known.cores}
+        is_told = known.has_kernel or known.has_return
+        if is_told and serials and serial_number not in serials:
+            return self._incidents.begin(line, head)
+        return known
+
+    def _take_fault(self, line: Line, head: Head, message: str) -> bool:
+        fault = messages.fault_told(message)
+        if fault is None:
+            return False
+        numbers = fault.numbers
+        stream, task = numbers.get("stream_id"), numbers.get("task_id", numbers.get("task_sn"))
+        known = self._incidents.of(head)
+        same = [i for i in known if (i.task.stream_id, _task_of(i)) == (stream, task)]
+        place = (numbers.get("device_id"), stream, task, numbers.get("flip_num"))
+        if self._incidents.is_repeated("fault", head.pid, *place, fault.kernel_name, fault.op_name):
+            for incident in same[:1]:
+                incident.touch(line, head)
+            return True
+        candidates = same or [i for i in known if not i.has_kernel]
+        incident = candidates[0] if candidates else self._incidents.begin(line, head)
+        incident.touch(line, head)
+        incident.told_fault(fault)
+        return True
+
+    def _take_return(self, line: Line, head: Head, message: str, code: int, text: str) -> None:
+        stream = messages.fields_of(message).get("stream_id")
+        is_repeated = self._incidents.is_repeated("return", head.pid, code)
+        known = self._incidents.of(head)
+        same = [i for i in known if stream is None or stream in (i.task.stream_id, i.task.report_stream_id)]
+        if same:
+            same[0].touch(line, head)
+            same[0].told_return(code, text)
+        elif not known and not is_repeated:
+            incident = self._incidents.begin(line, head)
+            incident.touch(line, head)
+            incident.told_return(code, text)
+            if stream is not None:
+                incident.task = replace(incident.task, stream_id=stream)
+
+    def _take_detail(self, line: Line, head: Head, message: str) -> bool:
+        """Arguments, dumps, names and source lines: they belong to the newest failing task of the process."""
+        incident = self._incidents.newest(head)
+        if incident is None:
+            return bool(messages.node_told(message) or messages.function_told(message))
+        if not _told_detail(incident, message):
+            return False
+        incident.touch(line, head)
+        return True
+
+    # ---- everything else ----
+
+    def _take_other(self, line: Line, head: Head, message: str) -> None:
+        if head.level in ("DEBUG", "INFO"):
+            return
+        if self._take_timeout(line, head, message):
+            return
+        self._take_code(line, head, message)
+
+    def _take_timeout(self, line: Line, head: Head, message: str) -> bool:
+        is_hccl = head.module in ("HCCL", "HCCP", "HCOM")
+        if not is_hccl and head.code not in ("EI0002", "EI0006"):
+            return False
+        if is_hccl and not _TIMEOUT.search(head.tags + message):
+            return False
+        if _MORE_OF_TIMEOUT.search(message):
+            return True
+        rank, wait = _REMOTE_RANK.search(message), _TIMEOUT_S.search(message)
+        stream, task, tag = (p.search(message) for p in (_STREAM, _TASK, _TAG))
+        self._records.append(
+            HcclTimeout(
+                *_stands(line, head),
+                text=bounded(head.tags + message),
+                code=head.code,
+                remote_rank=bounded(rank[1] or rank[2]) if rank else "",
+                stream_id=int(stream[1]) if stream else None,
+                task_id=int(task[1]) if task else None,
+                tag=bounded(tag[1]) if tag else "",
+                timeout_s=int(wait[1]) if wait else None,
+            )
+        )
+        return True
+
+    def _take_code(self, line: Line, head: Head, message: str) -> None:
+        returned = _RETURNED.search(message)
+        code = head.code or (next(filter(None, returned.groups())) if returned else "")
+        if not code:
+            of_hccl = _HCCL_RESULT.search(message)
+            if of_hccl is None:
+                return
+            code = f"HCCL {of_hccl[1]}"
+        if code.isdecimal() and code.startswith("507"):
+            self._incidents.close(head)
+        inner, who, api = _INNER_CODE.search(message), _WHO.search(message), _API.search(message)
+        self._records.append(
+            CodedError(
+                *_stands(line, head),
+                code=code,
+                text=bounded(message),
+                title=bounded(head.title),
+                api=bounded(api[1] if api else head.function),
+                module=bounded(head.module),
+                inner_code=int(inner[1], 16) if inner else None,
+                device_id=int(who[1]) if who else None,
+                rank=int(who[2]) if who and not who[2].startswith("-") else None,
+            )
+        )
+
+
+_RETURNED = re.compile(
+    r"ErrCode=(\d{6})\b|runtime result ?= ?(\d{6})\b|\b[eE]rror code(?: is|:|=)? ?(\d{6})\b|\b(ERR0\d{4})\b"
+)
+_HCCL_RESULT = re.compile(r"\bfunction error: Hccl.{0,400}?, error code is (\d{1,2})\b")
+_INNER_CODE = re.compile(r"InnerCode=0x([0-9a-fA-F]{1,16})")
+_WHO = re.compile(r"\(PID:\d{1,10}, Device:(-?\d{1,6}), RankID:(-?\d{1,9})\)")
+_API = re.compile(r"function error: (\w{1,120})")
+
+_TIMEOUT = re.compile(r"(?i)\btime(?:d|s)?[ -]?out")
+_MORE_OF_TIMEOUT = re.compile(r"\b(?:group ?[rR]ank|op ?[dD]ata|para) information is\b|call trace: ")
+_REMOTE_RANK = re.compile(r"remote ?rank:? ?\[([^\[\]]{0,200})\]|[wW]aiting peer (?:rank|end): ([^;]{0,200})")
+_STREAM = re.compile(r"\bstreamI[dD]:? ?\[(\d{1,12})\]")
+_TASK = re.compile(r"\btaskI[dD]:? ?\[(\d{1,12})\]")
+_TAG = re.compile(r"\btag ?\[([^\[\]]{1,400})\]")
+_TIMEOUT_S = re.compile(r"timeout ?\[(\d{1,9}) ?s\]")
+
+
+def _stands(line: Line, head: Head) -> tuple[int, int, int, int | None, int | None, str, str]:
+    origin, process = bounded(head.origin.name), bounded(head.process)
+    return line.number, line.byte, line.number, head.time_us, head.pid, process, origin
+
+
+def _task_of(incident: Incident) -> int | None:
+    task = incident.task
+    return task.task_id if task.task_id is not None else task.task_sn
+
+
+def _told_detail(incident: Incident, message: str) -> bool:
+    """True if the message told the incident something."""
+    if (args := messages.args_told(message)) is not None:
+        incident.told_args(*args)
+    elif (tiling := messages.tiling_told(message)) is not None:
+        incident.told_tiling(*tiling)
+    elif (begun := messages.begin_told(message)) is not None:
+        incident.buffer_begun = begun
+    elif (buffer := messages.buffer_told(message)) is not None:
+        incident.told_buffer(*buffer)
+    elif path := messages.file_told(message):
+        incident.told_file(path)
+    elif (found := messages.core_found(message)) is not None:
+        incident.told_of_core(found)
+    elif (group := messages.group_told(message)) is not None:
+        incident.told_group(*group)
+    else:
+        return _told_names(incident, message)
+    return True
+
+
+def _told_names(incident: Incident, message: str) -> bool:
+    task = incident.task
+    if (dump := messages.dump_told(message)) is not None:
+        device, stream, number, kernel = dump
+        if task.task_id is None and task.task_sn is None:
+            task = replace(task, device_id=device, stream_id=stream, task_id=number)
+        if (task.stream_id, task.task_id) == (stream, number):
+            task = replace(task, kernel_name=task.kernel_name or kernel, device_id=device)
+    elif (registered := messages.registered_told(message)) is not None:
+        if task.task_id is None and task.task_sn is None:
+            task = replace(task, stream_id=registered[1], task_id=registered[2])
+    elif (node := messages.node_told(message)) is not None:
+        task = replace(task, node_name=task.node_name or node[0], node_type=task.node_type or node[1])
+    elif name := messages.function_told(message):
+        task = replace(task, function_name=task.function_name or name)
+    else:
+        return False
+    incident.task = task
+    return True
+
+
+def read_plog(
+    path: Path,
+    *,
+    root: Path | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Plog:
+    """All records of a log file, 50,000 at most; cost grows with its bytes, memory with its records.
+
+    Problems (with line and byte): lines of more than 65,536 bytes that would have mattered, lines in neither
+    UTF-8 nor GBK, more records than are kept, a file that fails or becomes shorter while it is read.
+    Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled.
+    """
+    artifact = shown_path(path, root)
+    reader, notes = PlogReader(artifact), LogNotes(artifact)
+    records: list[PlogRecord] = []
+    for window in log_windows(path, root, notes, progress, is_cancelled):
+        records += reader.feed(window)
+        if len(records) > MAX_RECORDS:
+            break
+    records += reader.finish()
+    if len(records) > MAX_RECORDS:
+        notes.add("limit", f"only the first {MAX_RECORDS:,} records were kept", records[MAX_RECORDS].line)
+    return Plog(path, tuple(records[:MAX_RECORDS]), (*reader.problems, *notes.told()))
