@@ -129,7 +129,7 @@ def _because(this: Explained, lang: Lang) -> str:
         missing = ", ".join(map(str, this.spread.missing))
         values["missing"] = say(TEXTS, "peer-missing", lang, ranks=missing) if missing else ""
         is_sum = not this.flags & NAN and is_reduction(rank.name(origin.call))
-        key = "peer-or-sum" if is_sum else key
+        key = "peer-or-sum" if is_sum else key if missing else "peer-given"
     elif key == "gradient":
         name = parse_name(rank.name(origin.call))
         values["module"] = name.path or name.full

@@ -42,7 +42,7 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(slots=True)
 class Health:
-    """One entry a leaf row of a dump. Mutable while tensors are read; only `read.py` writes into it.
+    """One entry a leaf row of a dump. Mutable while tensors are read: only a scan writes into it (`put`).
 
     flags: bits that are certain. is_known: whether Max and Min or the elements tell all of them.
     absmax: largest magnitude, infinite or NaN as the data is; NaN where `is_known` is False.

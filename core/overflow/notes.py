@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.calls.apis import FILLERS, plain_api
 from npulse.core.figures import amount, number
 from npulse.core.findings import Finding, Location, Related
+from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT, TENSOR
 from npulse.core.formats.tensors.dtypes import DTYPES
 from npulse.core.text import Lang, say
@@ -96,6 +98,7 @@ def near_limit(found: Overflow, has_origin: bool, lang: Lang) -> Iterator[Findin
             share = health.absmax / health.largest
         picked = health.is_float & ~health.is_quantised & (leaves.side == OUTPUT) & (share >= near)
         rows = np.flatnonzero(picked & np.isfinite(share) & (rank.roles.row != BENIGN))
+        rows = rows[[not _is_filled(rank, int(row)) for row in rows]] if len(rows) else rows
         n += len(rows)
         if len(rows):
             row = int(rows[np.argmax(share[rows])])
@@ -122,6 +125,11 @@ def near_limit(found: Overflow, has_origin: bool, lang: Lang) -> Iterator[Findin
         figures={"n_tensors": n, **row_figures(rank, row)},
         location=location_of(rank, call, row),
     )
+
+
+def _is_filled(rank: RankOverflow, row: int) -> bool:
+    """Whether a call was told to write its values: a mask of -50000 grows no further."""
+    return plain_api(parse_name(rank.name(int(rank.dump.leaves.call[row]))).api) in FILLERS
 
 
 def quantised(found: Overflow, lang: Lang) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from .explain import AREA, location_of, origin_finding
 from .explained import Explained, explained
 from .gradient_report import gradient_findings
 from .graph_report import exception_findings, record_findings
-from .health import BY_STATISTICS, BY_TENSOR, HIGH, LOW, MINUS, NAN, PLUS
+from .health import BY_STATISTICS, BY_TENSOR, HIGH, LOW, MINUS, NAN, NO_BASIS, PLUS
 from .ranks import RankOverflow
 from .roles import BENIGN, INHERITED, ORIGIN, Origin
 from .spread import followers_of, together
@@ -86,7 +86,7 @@ def counts(found: Overflow) -> Counter[str]:
         # an origin's bad inputs do not make it inherited too
         counted["inherited"] += int((_calls_with(rank, roles.row == INHERITED) & ~begun).sum())
         counted["benign"] += len(roles.legal)
-        counted["unknown"] += int((tensors & ~rank.health.is_known).sum())
+        counted["unknown"] += int((tensors & ~rank.health.is_known & (rank.health.basis == NO_BASIS)).sum())
         counted["read"] += int((rank.health.basis == BY_TENSOR).sum())
         counted["by_statistics"] += int((tensors & (rank.health.basis == BY_STATISTICS)).sum())
         for name, bits in (("nan_calls", NAN), ("inf_calls", PLUS | MINUS), ("saturated_calls", HIGH | LOW)):

@@ -98,10 +98,10 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "legal-inf",
         "error",
-        ("a legal Inf is made into NaN", "合法的 Inf 被算成 NaN"),
+        ("a legal Inf is made into NaN or Inf", "合法的 Inf 被算成 NaN 或 Inf"),
         (
-            "The call is given an Inf that is legal where it was made (a fill, the logarithm of 0) and makes NaN of it.",
-            "调用得到的 Inf 在产生处是合法的（填充、log 0），但被算成了 NaN。",
+            "The call is given an Inf that is legal where it was made (a fill, the logarithm of 0) and makes NaN or Inf of it.",
+            "调用得到的 Inf 在产生处是合法的（填充、log 0），但被算成了 NaN 或 Inf。",
         ),
     ),
     _rule(

@@ -515,6 +515,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "a finite value goes in on this rank{inputs} and {what} comes back, and not every rank that took part was captured{missing}: a peer gave it, or the sum with what the peers gave is too large for the dtype.",
         "本 rank 输入有限{inputs}，返回 {what}，且并非所有参与的 rank 都被采集{missing}：由对端给出，或与对端的值求和后超出 dtype。",
     ),
+    "peer-given": (
+        "finite values go in on this rank{inputs} and {what} comes back, and of no captured rank it is known that it gave it: a value that was not recorded, or the transfer itself.",
+        "本 rank 输入有限{inputs}，返回 {what}，已采集的 rank 中没有一个被确认给出该值：未记录的值，或传输本身。",
+    ),
     "next-parameter-first": (
         "Check the weights as they are loaded or initialised: print their extremes before the first step.",
         "检查加载或初始化后的权重：在第一步之前打印其极值。",

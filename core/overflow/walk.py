@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -285,8 +285,9 @@ class _Walk:
         else:
             gap = None if is_parameter else find_gap(self.dump, self.health, self.construct, call, row)
             cause_word = "parameter" if is_parameter else "input" if gap is None else "gap"
-            known = roles.origin_of(call)
-            if known is not None and known.cause == cause_word:
+            here = takewhile(lambda origin: origin.call == call, reversed(roles.origins))
+            known = next((origin for origin in here if origin.cause == cause_word), None)
+            if known is not None:
                 known.rows = (*known.rows, row)
                 self._mark((row,), ORIGIN)
             else:

@@ -156,6 +156,11 @@ CASES: dict[str, tuple[list[dict[str, Any]], Begun]] = {
         [{dist("reduce_scatter_tensor"): fwd([None, BIG], [rec(INF, 1.0, shape=[2])])}] * 2,
         [(0, dist("reduce_scatter_tensor"), "collective"), (1, dist("reduce_scatter_tensor"), "collective")],
     ),
+    "nan-out-of-a-group-that-is-captured": (
+        [reduce(X, BAD, group=group(0, 1)), reduce(X, BAD, group=group(0, 1))],
+        [(0, REDUCE, "collective"), (1, REDUCE, "collective")],
+    ),
+    "alone-with-large-values": ([reduce(rec(7e4, dtype="float32"), PLUS)], [(0, REDUCE, "peer")]),
     "peer-not-captured": ([reduce(X, BAD)], [(0, REDUCE, "peer")]),
     "one-of-the-group-not-captured": (
         [reduce(X, BAD, group=group(0, 1, 2)), reduce(X, BAD, group=group(0, 1, 2))],

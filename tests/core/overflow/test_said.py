@@ -115,6 +115,19 @@ def test_a_sum_that_is_too_large(tmp_path: Path) -> None:
     assert "divide the inputs by 4" in found.next_step  # 8e4 / 4 is below half of 65504
 
 
+SEND, RECEIVE = "Distributed.send.0.forward", "Distributed.recv.0.forward"
+SILENT = {"type": "torch.Tensor", "dtype": "torch.float16", "shape": [4], "Max": None, "Min": None}
+
+
+@pytest.mark.parametrize(("sent", "rule"), [(X, "collective"), (SILENT, "peer")])
+def test_a_receive_from_a_rank_that_is_captured(tmp_path: Path, sent: Any, rule: str) -> None:
+    sender, getter = {SEND: fwd([sent], [], dst=num(1))}, {RECEIVE: fwd([X], [nan()], src=num(0))}
+    got = first_of(tmp_path, sender, getter)
+    assert got.rule == f"overflow.{rule}"
+    assert "not every rank that took part was captured" not in got.message
+    assert "the transfer itself" in got.message
+
+
 # ---- saturation ----
 
 
@@ -153,6 +166,16 @@ def test_a_wider_range_is_offered_where_there_is_one(
     found = first_of(tmp_path, {ADD: fwd([X], [rec(0.9 * share, 0.0, dtype)])})
     assert found.rule == "overflow.near-limit"
     assert ("bfloat16 or float32" in found.next_step) == is_offered
+
+
+def test_a_value_that_was_written_is_not_close_to_the_limit(tmp_path: Path) -> None:
+    data = {"Tensor.masked_fill.0.forward": fwd([X, num(-5e4)], [rec(3.0, -5e4)])}
+    assert reported(looked(tmp_path, data)).findings == ()
+
+
+def test_an_output_that_the_tool_found_clean_is_not_unknown(tmp_path: Path) -> None:
+    found = reported(looked(tmp_path, {ADD: {**fwd([X], [SILENT]), "is_nan": 0}}))
+    assert (found.verdict, found.counts["unknown"]) == ("pass", 0)
 
 
 def test_nan_of_small_operands_asks_for_no_wider_dtype(tmp_path: Path) -> None:
