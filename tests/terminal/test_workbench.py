@@ -105,7 +105,9 @@ def test_escape_and_its_twin_leave_a_page() -> None:
             program.send(way_back)
             program.read_until(ORIGIN.encode())
         program.send(b"\x03")  # copies or cancels; never quits
-        program.read_until(b"Copied|copied|Cancelled")
+        if b"Cancelled" in program.read_until(b"Copied|copied|Cancelled"):
+            program.send(b"\x03")
+            program.read_until(b"Copied|copied")  # with the job gone, it copies
         program.send(b"q")
         assert program.wait() == 0
 

@@ -96,14 +96,20 @@ def finding(**figures: object) -> Finding:
     [
         ({"reason": "cosine", "cosine": 0.5, "norm_ratio": 1.0}, "cosine 0.5"),
         ({"reason": "norm-ratio", "cosine": 1.0, "norm_ratio": 1.2}, "norm ratio 1.2"),
-        ({"reason": "shape", "shape_target": [2], "shape_golden": [3]}, "shape differs: [2] / [3]"),
+        (
+            {"reason": "shape", "shape_target": [2, 3], "shape_golden": [3, 2]},
+            "shape differs: [2, 3] / [3, 2]",
+        ),
         ({"reason": "nonfinite", "cosine": 1.0}, "NaN/Inf at other positions"),
         ({"reason": "not-equal", "n_different": 12, "n_elements": 4096}, "12 of 4,096 integers differ"),
         (
             {"reason": "norm-ratio", "norm_ratio": 4.0, "group_size": 4, "cosine": 1.0},
             "constant factor 4 = group size: reduced twice",
         ),
-        ({"reason": "norm-ratio", "pattern": "constant factor", "factor": 0.5}, "constant factor 0.5"),
+        (
+            {"reason": "norm-ratio", "norm_ratio": 0.5, "pattern": "constant factor", "factor": 0.5},
+            "constant factor 0.5",
+        ),
         ({"argument": "eps", "target": 1e-5, "golden": 1e-6, "reason": "cosine"}, "eps: 1e-05 / 1e-06"),
         ({"reason": "statistics-bound", "rel_l2_at_least": 0.25}, "rel.L2 >= 0.25"),
         ({"reason": "checksum"}, "checksum differs"),
