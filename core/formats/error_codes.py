@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..text import Lang
+from npulse.core.text import Lang
 
 
 @dataclass(frozen=True, slots=True)

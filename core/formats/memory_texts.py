@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..findings import Problem
-from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.findings import Problem
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+
 from .json_window import shown_path
-from .plog.lines import Line, LineCutter, LogNotes, Origin, bounded, log_windows, split_prefix, text_of
+from .log_lines import Line, LineCutter, LogNotes, Origin, bounded, read_records, split_prefix, text_of
 
 MAX_RECORDS = 50_000
 _MAX_CHARS = 16384
@@ -295,14 +296,6 @@ def read_memory_texts(
     UTF-8 nor GBK, more records than are kept, a file that fails or becomes shorter while it is read.
     Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled.
     """
-    artifact = shown_path(path, root)
-    reader, notes = MemoryTextReader(artifact), LogNotes(artifact)
-    records: list[MemoryText] = []
-    for window in log_windows(path, root, notes, progress, is_cancelled):
-        records += reader.feed(window)
-        if len(records) > MAX_RECORDS:
-            break
-    records += reader.finish()
-    if len(records) > MAX_RECORDS:
-        notes.add("limit", f"only the first {MAX_RECORDS:,} records were kept", records[MAX_RECORDS].line)
-    return MemoryTexts(path, tuple(records[:MAX_RECORDS]), (*reader.problems, *notes.told()))
+    reader = MemoryTextReader(shown_path(path, root))
+    records, problems = read_records(path, root, reader, MAX_RECORDS, progress, is_cancelled)
+    return MemoryTexts(path, records, problems)

@@ -1,4 +1,4 @@
-"""The CSV files of msMemScope (formerly msLeaks); its lines on a console are in `plog/memscope_notes`.
+"""The CSV files of msMemScope (formerly msLeaks); its lines on a console are in `memscope_console`.
 
 Columns are found by name, in any case: those of today, and those of msLeaks (sizes in columns of their own,
 times in microseconds). Columns with other names are left alone.
@@ -18,10 +18,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..findings import Problem
-from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.findings import Problem
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+
 from .json_window import shown_path
-from .plog.lines import MAX_TEXT_CHARS, Line, LogNotes, bounded, log_windows
+from .log_lines import MAX_TEXT_CHARS, Line, LogNotes, bounded, log_windows
 
 MAX_ROW_BYTES = 1 << 17
 MAX_ROWS = 5_000_000

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ..findings import Problem
-from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.findings import Problem
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+
 from .json_window import shown_path
-from .plog.lines import Line, LineCutter, LogNotes, bounded, log_windows, text_of
+from .log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_of
 
 MAX_RECORDS = 200_000
 _MAX_CHARS = 16384
@@ -538,14 +539,6 @@ def read_msdebug(
     than are kept, a file that fails or becomes shorter while it is read.
     Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled.
     """
-    artifact = shown_path(path, root)
-    reader, notes = MsdebugReader(artifact), LogNotes(artifact)
-    records: list[MsdebugRecord] = []
-    for window in log_windows(path, root, notes, progress, is_cancelled):
-        records += reader.feed(window)
-        if len(records) > MAX_RECORDS:
-            break
-    records += reader.finish()
-    if len(records) > MAX_RECORDS:
-        notes.add("limit", f"only the first {MAX_RECORDS:,} records were kept", records[MAX_RECORDS].line)
-    return Msdebug(path, tuple(records[:MAX_RECORDS]), (*reader.problems, *notes.told()))
+    reader = MsdebugReader(shown_path(path, root))
+    records, problems = read_records(path, root, reader, MAX_RECORDS, progress, is_cancelled)
+    return Msdebug(path, records, problems)

@@ -8,8 +8,8 @@ import pytest
 
 from npulse.core.formats.error_codes import ERROR_BITS, look_up
 from npulse.core.formats.memory_texts import BufferOverflow, read_memory_texts
+from npulse.core.formats.memscope_console import read_memscope_console
 from npulse.core.formats.msdebug import read_msdebug
-from npulse.core.formats.plog.memscope_notes import read_memscope_console
 from npulse.core.formats.plog.reader import PlogReader, read_plog
 from npulse.core.formats.plog.records import (
     AicoreException,

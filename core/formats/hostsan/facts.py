@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...findings import Problem
+from npulse.core.findings import Problem
+
 from .drafts import Draft
 from .headers import INCOMPLETE
 from .records import LogState, Note, Record, Summary, Suppression, bounded

@@ -13,8 +13,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...findings import Problem
-from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
+from npulse.core.findings import Problem
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
+
 from ..json_window import open_input, shown_path
 from .assembly import TOKENS, Assembler
 from .facts import Mark

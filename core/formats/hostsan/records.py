@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ...findings import Problem
+from npulse.core.findings import Problem
 
 Access = Literal["read", "write", "unknown"]
 Relation = Literal["before", "inside", "after"]

@@ -6,9 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...errors import InputError
-from ...findings import Problem
-from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
+
 from ..json_window import shown_path
 from ..tensors.source import Source, open_source
 from .assembly import Assembly

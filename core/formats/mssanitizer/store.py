@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ...findings import Problem
+from npulse.core.findings import Problem
+
 from .records import Frame
 
 MAX_TEXT_CHARS = 4096

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from .lines import Origin, split_prefix
+from ..log_lines import Origin, split_prefix
 
 # [ERROR] RUNTIME(24121,run_add):2026-08-29-10:15:07.113.217 [stars_engine.cc:1551]24121 ProcLogicCqReport:...
 _TIME = r"\d{4}-\d\d-\d\d[- ]\d\d:\d\d:\d\d[.,]\d{3}[.,]\d{3}"

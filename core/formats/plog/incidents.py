@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from ..log_lines import Line, bounded
 from .heads import Head
-from .lines import Line, bounded
 from .messages import CoreFound, CoreTold, ExtendTold, FaultTold, RunTold, bits_of
 from .records import (
     MAX_ARGS,

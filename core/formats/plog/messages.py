@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .lines import bounded
+from ..log_lines import bounded
 
 MAX_MESSAGE_CHARS = 8192
 

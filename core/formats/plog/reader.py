@@ -11,13 +11,14 @@ from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 
-from ...findings import Problem
-from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.findings import Problem
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+
 from ..json_window import shown_path
+from ..log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_of
 from . import messages, tracebacks
 from .heads import Head, head_of
 from .incidents import Incident, OpenIncidents
-from .lines import Line, LineCutter, LogNotes, bounded, log_windows, text_of
 from .records import CodedError, HcclTimeout, Plog, PlogRecord
 from .tracebacks import Tracebacks
 
@@ -372,14 +373,6 @@ def read_plog(
     UTF-8 nor GBK, more records than are kept, a file that fails or becomes shorter while it is read.
     Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled.
     """
-    artifact = shown_path(path, root)
-    reader, notes = PlogReader(artifact), LogNotes(artifact)
-    records: list[PlogRecord] = []
-    for window in log_windows(path, root, notes, progress, is_cancelled):
-        records += reader.feed(window)
-        if len(records) > MAX_RECORDS:
-            break
-    records += reader.finish()
-    if len(records) > MAX_RECORDS:
-        notes.add("limit", f"only the first {MAX_RECORDS:,} records were kept", records[MAX_RECORDS].line)
-    return Plog(path, tuple(records[:MAX_RECORDS]), (*reader.problems, *notes.told()))
+    reader = PlogReader(shown_path(path, root))
+    records, problems = read_records(path, root, reader, MAX_RECORDS, progress, is_cancelled)
+    return Plog(path, records, problems)

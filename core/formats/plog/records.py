@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...findings import Problem
+from npulse.core.findings import Problem
 
 MAX_CORES = 256
 MAX_REGISTERS = 64

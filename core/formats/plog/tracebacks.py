@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .lines import Line, Origin, bounded
+from ..log_lines import Line, Origin, bounded
 from .records import PythonError
 
 BEGIN = "Traceback (most recent call last)"

@@ -12,8 +12,8 @@ import pytest
 
 from npulse.core.formats.memory_texts import MemoryTextReader
 from npulse.core.formats.memscope import MemscopeReader
+from npulse.core.formats.memscope_console import MemscopeConsoleReader
 from npulse.core.formats.msdebug import MsdebugReader
-from npulse.core.formats.plog.memscope_notes import MemscopeConsoleReader
 from npulse.core.formats.plog.reader import PlogReader
 
 READERS: tuple[Callable[[], Any], ...] = (

@@ -117,7 +117,7 @@ def _norm(x: Array, scale: float = 1.0) -> float:
 def true_figures(t: Array, g: Array) -> tuple[float, float, float]:
     """cosine, relative L2 error and norm ratio of the elements, scaled so that no square leaves the range."""
     peak = max(np.abs(t).max(), np.abs(g).max()) or 1.0
-    error = _norm(t - g, peak)  # the difference before the scaling, whose rounding would be as large as itself
+    error = _norm(t - g, peak)  # before the scaling, whose rounding would be as large
     t, g = t / peak, g / peak
     norm_t, norm_g = _norm(t), _norm(g)
     if norm_t == 0 or norm_g == 0:

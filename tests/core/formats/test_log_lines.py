@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npulse.core.errors import Cancelled, InputError
-from npulse.core.formats.plog import lines
-from npulse.core.formats.plog.lines import (
+from npulse.core.formats import log_lines
+from npulse.core.formats.log_lines import (
     Line,
     LineCutter,
     LogNotes,
@@ -90,7 +90,7 @@ def test_colours_are_taken_out() -> None:
 
 
 def test_a_line_that_is_too_long_is_left_out_and_told_if_it_would_have_been_wanted() -> None:
-    limit = lines.MAX_LINE_BYTES
+    limit = log_lines.MAX_LINE_BYTES
     content = b"hit" + b"x" * limit + b"\n" + b"y" * (2 * limit) + b"\nhit\n" + b"z" * limit + b"hit"
     found, notes = cut(content)
     assert found == [Line(3, 3 * limit + 5, b"hit")]
@@ -101,14 +101,14 @@ def test_a_line_that_is_too_long_is_left_out_and_told_if_it_would_have_been_want
 
 
 def test_a_line_of_just_the_limit_is_kept() -> None:
-    content = b"hit" + b"x" * (lines.MAX_LINE_BYTES - 3)
+    content = b"hit" + b"x" * (log_lines.MAX_LINE_BYTES - 3)
     assert cut(content + b"\n")[0] == [Line(1, 0, content)]
     assert cut(content)[0] == [Line(1, 0, content)]
 
 
 def test_a_word_across_the_cuts_of_a_long_line_is_seen() -> None:
-    content = b"x" * (lines.MAX_LINE_BYTES + 10) + b"hit" + b"x" * 100
-    for at in range(lines.MAX_LINE_BYTES + 8, lines.MAX_LINE_BYTES + 16):
+    content = b"x" * (log_lines.MAX_LINE_BYTES + 10) + b"hit" + b"x" * 100
+    for at in range(log_lines.MAX_LINE_BYTES + 8, log_lines.MAX_LINE_BYTES + 16):
         assert told(cut(content, [at])[1]) == [("too-large", 1, 0)]
 
 
@@ -177,7 +177,7 @@ def test_what_launchers_put_in_front(text: str, name: str, pid: int | None, rest
 
 
 def test_windows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "WINDOW_BYTES", 10)
+    monkeypatch.setattr(log_lines, "WINDOW_BYTES", 10)
     path = tmp_path / "a.log"
     path.write_bytes(b"0123456789abcdefghijKLM")
     seen: list[Progress] = []
@@ -191,7 +191,7 @@ def test_windows_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_file_that_becomes_shorter_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "WINDOW_BYTES", 4096)
+    monkeypatch.setattr(log_lines, "WINDOW_BYTES", 4096)
     path = tmp_path / "a.log"
     path.write_bytes(b"x" * 10_000)
     notes = LogNotes("a.log")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.formats.plog import memscope_notes
-from npulse.core.formats.plog.memscope_notes import (
+from npulse.core.formats import memscope_console
+from npulse.core.formats.memscope_console import (
     MemscopeConsoleReader,
     MemscopeGap,
     MemscopeLeak,
@@ -103,13 +103,13 @@ def test_reading_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     path.write_bytes(SESSION)
     found = read_memscope_console(path, root=tmp_path)
     assert (list(found.notes), found.problems) == (fed(SESSION, []), ())
-    monkeypatch.setattr(memscope_notes, "MAX_RECORDS", 2)
+    monkeypatch.setattr(memscope_console, "MAX_RECORDS", 2)
     limited = read_memscope_console(path, root=tmp_path)
     assert (len(limited.notes), limited.problems[0].kind) == (2, "limit")
 
 
 PARTS = [
-    *(word.decode() for word in memscope_notes._NOTE_WORDS),
+    *(word.decode() for word in memscope_console._NOTE_WORDS),
     *(
         "====== ERROR: Detected memory leaks on device 3 ======",
         "Direct PTA leak of ",

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ...findings import Problem
-from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ..json_window import shown_path
-from .lines import Line, LineCutter, LogNotes, log_windows, split_prefix, text_of
+from npulse.core.findings import Problem
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+
+from .json_window import shown_path
+from .log_lines import Line, LineCutter, LogNotes, read_records, split_prefix, text_of
 
 MAX_RECORDS = 50_000
 
@@ -189,14 +190,6 @@ def read_memscope_console(
 
     Problems and errors are those of the other log readers.
     """
-    artifact = shown_path(path, root)
-    reader, told = MemscopeConsoleReader(artifact), LogNotes(artifact)
-    notes: list[MemscopeNote] = []
-    for window in log_windows(path, root, told, progress, is_cancelled):
-        notes += reader.feed(window)
-        if len(notes) > MAX_RECORDS:
-            break
-    notes += reader.finish()
-    if len(notes) > MAX_RECORDS:
-        told.add("limit", f"only the first {MAX_RECORDS:,} records were kept", notes[MAX_RECORDS].line)
-    return MemscopeNotes(path, tuple(notes[:MAX_RECORDS]), (*reader.problems, *told.told()))
+    reader = MemscopeConsoleReader(shown_path(path, root))
+    records, problems = read_records(path, root, reader, MAX_RECORDS, progress, is_cancelled)
+    return MemscopeNotes(path, records, problems)

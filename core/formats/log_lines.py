@@ -11,12 +11,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
-from ...errors import InputError
-from ...findings import Problem
-from ...progress import IsCancelled, Progress, ProgressCallback, check
-from ...text import safe_text
-from ..tensors.source import Source, open_source
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
+from npulse.core.text import safe_text
+
+from .json_window import shown_path
+from .tensors.source import Source, open_source
 
 WINDOW_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 16
@@ -320,6 +323,49 @@ def log_windows(
             at += len(window)
             yield window
             progress(Progress("read", at, source.size, "bytes"))
+
+
+class _Told(Protocol):
+    @property
+    def line(self) -> int: ...
+
+
+R = TypeVar("R", bound=_Told)
+
+
+class LogReader(Protocol[R]):
+    """Bytes in, records out as they become whole; problems as they stand."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]: ...
+
+    def feed(self, chunk: bytes, /) -> list[R]: ...
+
+    def finish(self) -> list[R]: ...
+
+
+def read_records(
+    path: Path,
+    root: Path | None,
+    reader: LogReader[R],
+    max_records: int,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[tuple[R, ...], tuple[Problem, ...]]:
+    """All that a reader makes of a file, `max_records` at most, and the problems of both.
+
+    Cost: time grows with the bytes, memory with the records. Raises as `log_windows` does.
+    """
+    notes = LogNotes(shown_path(path, root))
+    records: list[R] = []
+    for window in log_windows(path, root, notes, progress, is_cancelled):
+        records += reader.feed(window)
+        if len(records) > max_records:
+            break
+    records += reader.finish()
+    if len(records) > max_records:
+        notes.add("limit", f"only the first {max_records:,} records were kept", records[max_records].line)
+    return tuple(records[:max_records]), (*reader.problems, *notes.told())
 
 
 def _window(source: Source, at: int, notes: LogNotes) -> bytes:
