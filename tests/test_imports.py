@@ -174,7 +174,7 @@ def run_clean(code: str) -> str:
 @pytest.mark.parametrize("name", CORE_MODULES)
 def test_core_module_loads_alone_and_without_slow_libraries(name: str) -> None:
     """Catches what a module's own imports bring along, which its text does not show."""
-    slow = {*UI, "pandas", "pyarrow", "polars", "distributed", "dask"}
+    slow = {*UI, "numba", "pandas", "pyarrow", "polars", "distributed", "dask"}
     loaded = run_clean(f"import npulse.{name}; print('loaded', *sys.modules)").split()
     assert loaded[0] == "loaded", "prints at import"
     assert slow & set(loaded) == set()

@@ -3,6 +3,7 @@
 Elements are looked at as the integers that their bits are. Twice such an integer is its magnitude with the
 sign shifted out, and the largest and the smallest of a block tell whether anything is to be counted in it.
 Counting takes as long again, so tensors full of NaN are scanned at half the speed of clean ones, not less.
+That is numpy's work, or a compiled loop's where there is much to scan (`compiled`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from npulse.core.progress import IsCancelled, check, never_cancelled
 
 from .bits import BitLimits, bit_limits, component_of, limits_from, parts_of
 from .blocks import MAPPED_BLOCK_BYTES, READ_BLOCK_BYTES, in_stored_order, is_mappable, open_elements
+from .compiled import Kernel, kernel_for
 
 Raw = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -99,11 +101,21 @@ def scan(
 
 
 def _counter_for(file: TensorFile, near_ratio: float) -> _Bits | _Bytes | _Whole:
-    if file.dtype.kind in ("int", "bool"):
+    if file.dtype.kind in ("int", "bool") and file.dtype.name != "int8":
         return _Whole(file.dtype)
+    kernel = kernel_for(file.size_bytes)
+    if file.dtype.name == "int8":
+        return _Whole(file.dtype, kernel)
     if file.dtype.itemsize == 1:
-        return _Bytes(file.dtype, limits_from(file), near_ratio)
-    return _Bits(bit_limits(component_of(file.dtype), limits_from(file), near_ratio))
+        return _Bytes(file.dtype, limits_from(file), near_ratio, kernel)
+    return _Bits(bit_limits(component_of(file.dtype), limits_from(file), near_ratio), kernel)
+
+
+def _read_only(block: Raw) -> Raw:
+    """Of what is mapped and of what was copied there would be two compiled loops otherwise."""
+    view = block.view()
+    view.flags.writeable = False
+    return view
 
 
 # ---- float16, bfloat16, float32, float64 -----------------------------------------------------------------
@@ -131,10 +143,11 @@ class _Bits:
     """Counts of a float format wider than a byte.
 
     plus, minus: patterns of the largest positive and negative magnitude so far, -1 for none; least: of the
-    smallest magnitude, `infinity` for none.
+    smallest magnitude, `infinity` for none. kernel: compiled loops, or None for numpy's passes.
     """
 
     limits: BitLimits
+    kernel: Kernel | None = None
     n_nan: int = 0
     n_plus_inf: int = 0
     n_minus_inf: int = 0
@@ -147,14 +160,45 @@ class _Bits:
     least: int = field(init=False)
     expects_nonfinite: bool = False
     expects_infinite: bool = False
+    expects_counts: bool = False
 
     def __post_init__(self) -> None:
         self.least = self.limits.infinity
 
     def add(self, block: Raw) -> None:
         """Add a flat block of elements in their carrier."""
+        bits = block.view(self.limits.unsigned)
+        if self.kernel is None:
+            self._add(bits)
+        elif bits.size:
+            self._add_compiled(bits, self.kernel)
+
+    def _add_compiled(self, bits: Raw, kernel: Kernel) -> None:
         limits = self.limits
-        bits = block.view(limits.unsigned)
+        of = limits.unsigned.type
+        bits = _read_only(bits)
+        if not self.expects_counts:
+            ends = kernel.ends(bits, bits.view(limits.signed), of(limits.sign))
+            least, least_but_zero, plus, minus = ends
+        if self.expects_counts or least_but_zero < limits.normal or max(plus, minus) >= limits.near:
+            edges = (limits.infinity, limits.normal, limits.near, limits.ceiling, limits.sign)
+            counts = kernel.counts(bits, *map(of, edges)).tolist()
+            n_nan, n_plus_inf, n_minus_inf, n_subnormal, n_near, plus, minus, least = counts
+            self.n_nan += n_nan
+            self.n_plus_inf += n_plus_inf
+            self.n_minus_inf += n_minus_inf
+            self.n_subnormal += n_subnormal
+            self.n_near += n_near
+            self.expects_counts = n_nan + n_plus_inf + n_minus_inf + n_subnormal + n_near > 0
+        if limits.has_largest and max(plus, minus) >= limits.ceiling:
+            self.n_high += kernel.occurrences(bits, of(limits.ceiling))
+            self.n_low += kernel.occurrences(bits, of(limits.sign + limits.ceiling))
+        self.plus = max(self.plus, plus)
+        self.minus = max(self.minus, minus)
+        self.least = min(self.least, least)
+
+    def _add(self, bits: Raw) -> None:
+        limits = self.limits
         doubled, mask = _scratch.arrays(bits)
         np.add(bits, bits, out=doubled)  # quicker than a shift, and the same: the sign bit falls out
         least = int(_smallest(doubled)) >> 1
@@ -283,10 +327,14 @@ class _Bytes:
     dtype: Dtype
     declared: Dtype
     near_ratio: float
+    kernel: Kernel | None = None
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, np.int64))
     pairs: npt.NDArray[np.int64] | None = None
 
     def add(self, block: Raw) -> None:
+        if self.kernel is not None:
+            self.counts += self.kernel.histogram(_read_only(block))
+            return
         n_pairs = block.size // 2 if block.size >= PAIRED_BYTES else 0
         if n_pairs:
             pairs = np.bincount(block[: 2 * n_pairs].view(np.uint16), minlength=1 << 16)
@@ -327,21 +375,29 @@ class _Whole:
     """Extremes of integers and bool; of int8 how many stand at the ends."""
 
     dtype: Dtype
+    kernel: Kernel | None = None
     n_high: int = 0
     n_low: int = 0
     high: int | None = None
     low: int | None = None
 
     def add(self, block: Raw) -> None:
-        numbers = widen(block, self.dtype)
-        high, low = int(_largest(numbers)), int(_smallest(numbers))
+        if self.kernel is not None and block.size:
+            high, low, n_high, n_low = self.kernel.small_ends(_read_only(block))
+        else:
+            high, low, n_high, n_low = self._ends(widen(block, self.dtype))
         self.high = high if self.high is None else max(high, self.high)
         self.low = low if self.low is None else min(low, self.low)
+        self.n_high += n_high
+        self.n_low += n_low
+
+    def _ends(self, numbers: Raw) -> tuple[int, int, int, int]:
+        high, low = int(_largest(numbers)), int(_smallest(numbers))
+        n_high = n_low = 0
         if self.dtype.name == "int8":
-            if high == 127:
-                self.n_high += int(np.count_nonzero(numbers == 127))
-            if low <= -127:
-                self.n_low += int(np.count_nonzero(numbers <= -127))
+            n_high = int(np.count_nonzero(numbers == 127)) if high == 127 else 0
+            n_low = int(np.count_nonzero(numbers <= -127)) if low <= -127 else 0
+        return high, low, n_high, n_low
 
     def result(self, n_elements: int) -> Scan:
         if self.high is None or self.low is None:

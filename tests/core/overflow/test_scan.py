@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import Cancelled
 from npulse.core.formats.tensors import DTYPES, TensorError, TensorFile, open_tensor
+from npulse.core.overflow import compiled
 from npulse.core.overflow import scan as scan_module
 from npulse.core.overflow.blocks import in_stored_order
 from npulse.core.overflow.scan import Scan, scan
@@ -27,6 +29,19 @@ from .tensor_files import (
     telling_values,
     tensor_file,
 )
+
+
+@pytest.fixture(scope="module", autouse=True, params=["numpy", "compiled"])
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every test of this module runs with numpy's passes and with the compiled loops."""
+    before = compiled._loaded
+    compiled._loaded = compiled._Loaded()
+    if request.param == "compiled":
+        assert compiled.load(), "numba comes with the extra dev"
+    yield request.param
+    assert (compiled._loaded.kernel is not None) == (request.param == "compiled")
+    compiled._loaded = before
+
 
 WIDE_FLOATS = ["float16", "bfloat16", "float32", "float64"]
 WHOLE = [name for name, dtype in DTYPES.items() if dtype.kind == "int"]
