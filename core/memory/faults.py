@@ -188,8 +188,8 @@ class LogTrust:
 
     tools: those that wrote into it. checks: what msSanitizer was told to look for ("memcheck", ...). gaps:
     why it is not complete, as words of the readers ("records-dropped", "cut-off", "runtime-refused"), each
-    once. notices: (line, text) of the tool about the run itself, the first 100. n_clean_ends: kernels of which
-    the tool says that nothing was detected.
+    once. notices: (line, text) of the tool about the run itself, the first 100. n_clean_ends: kernels of
+    which the tool says that nothing was detected.
     """
 
     artifact: str
