@@ -20,14 +20,27 @@ from .text_lines import LineNotes, line_blocks
 MAX_TEXT_BYTES = 4 << 20
 MAX_SETTINGS = 20_000
 
-SEED_WORDS: Mapping[str, tuple[str, ...]] = {
-    "MSDEBUG_OVERFLOW_MODE": ("acl.json dump_debug", "INF_NAN_MODE_ENABLE", "op_debug_mode"),
-    "MSDEBUG_DUMP_PATH": ("dump_path", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"),
-    "MSDEBUG_RETRO_DUMP_LAYERS": ("dump_list[].layer",),
+Subject = Literal["overflow", "sanitizer"]
+
+SEED_WORDS_OF: Mapping[Subject, Mapping[str, tuple[str, ...]]] = {
+    "overflow": {
+        "MSDEBUG_OVERFLOW_MODE": ("acl.json dump_debug", "INF_NAN_MODE_ENABLE", "op_debug_mode"),
+        "MSDEBUG_DUMP_PATH": ("dump_path", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"),
+        "MSDEBUG_RETRO_DUMP_LAYERS": ("dump_list[].layer",),
+    },
+    "sanitizer": {
+        "MSANITIZER_MODE": ("mssanitizer --tool",),
+        "MSANITIZER_OUTPUT": ("mssanitizer --log-file",),
+    },
 }
-"""Names that some guides give for overflow settings, and the real settings that they stand for. They are
-aliases: no tool reads them, so setting one changes nothing. acl.json: the configuration of a CANN dump;
-op_debug_mode: MindSpore's dump configuration."""
+"""Names that some guides give for settings, by what they are about, and the real settings and options that
+they stand for. They are aliases: no tool reads them, so setting one changes nothing. acl.json: the
+configuration of a CANN dump; op_debug_mode: MindSpore's dump configuration."""
+
+SEED_WORDS: Mapping[str, tuple[str, ...]] = {
+    name: real for words in SEED_WORDS_OF.values() for name, real in words.items()
+}
+"""The same names, whatever they are about."""
 
 Form = Literal["listing", "shell", "python", "toml"]
 """listing: what `env` printed, the values that a process had; shell: a script, `export -p` or a log with

@@ -324,12 +324,6 @@ ERROR_CODES: Mapping[str, ErrorCode] = {
 }
 """By code as logs print it; return codes of the runtime as "0x31", results of HCCL as "HCCL 9"."""
 
-SEED_SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "MSANITIZER_MODE": ("mssanitizer --tool",),
-    "MSANITIZER_OUTPUT": ("mssanitizer --log-file",),
-}
-"""Environment variables that some guides name for the sanitizer, and the real options. No tool reads them."""
-
 FAMILIES: Mapping[str, tuple[str, str]] = {
     "E1": ("GE, the graph engine", "GE 图引擎"),
     "E2": ("FE, the fusion engine", "FE 融合引擎"),

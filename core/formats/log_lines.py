@@ -1,14 +1,16 @@
 """Lines of a log as its bytes come: any cut, bounded memory, and only those lines that somebody wants.
 
-A line ends at LF or at a lone CR (what a progress bar draws over is a line of its own); only LF counts.
-UTF-8 with or without byte order mark, UTF-16 with one, and GBK wherever a line is no UTF-8.
+`LineCutter`: a line ends at LF or at a lone CR (what a progress bar draws over is a line of its own); only LF
+counts. UTF-8 with or without byte order mark, UTF-16 with one, and GBK wherever a line is no UTF-8.
+Readers that see lines as a terminal shows them cut for themselves (`mssanitizer.lines`, `hostsan.lines` say
+why) out of the same parts: limits, `Finders`, `long_line`, `last_segment`, `decoded`, `windows`.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -19,13 +21,15 @@ from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 from npulse.core.text import safe_text
 
 from .json_window import shown_path
-from .tensors.source import Source, open_source
+from .tensors.source import open_source
 
 WINDOW_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 16
 MAX_TEXT_CHARS = 4096
 
-_SHOWN_PROBLEMS = 20
+SHOWN_PROBLEMS = 20
+"""Of one log; more are only counted."""
+
 _PATTERN_BYTES = 64  # no pattern looks at more
 
 
@@ -48,8 +52,12 @@ class LogNotes:
 
     def add(self, kind: str, message: str, line: int | None, byte: int | None = None) -> None:
         self._n += 1
-        if self._n <= _SHOWN_PROBLEMS:
+        if self._n <= SHOWN_PROBLEMS:
             self._problems.append(Problem(self.artifact, kind, message, line, byte))
+
+    def stopped(self, error: InputError, byte: int) -> None:
+        """The file cannot be read from `byte` on."""
+        self.add(str(getattr(error, "kind", "unreadable")), error.message, None, byte)
 
     def told(self) -> tuple[Problem, ...]:
         """All that were kept, and how many were not."""
@@ -182,7 +190,7 @@ class LineCutter:
 
     def _wanted_in(self, block: bytes) -> Iterator[Line]:
         number, byte, counted = self._number, self._byte, 0
-        finders = _Finders(block, self._words, self._patterns)
+        finders = Finders(block, self._words, self._patterns)
         at = 0
         while at < len(block):
             hit = at if self.wants_all else finders.first_from(at)
@@ -206,11 +214,13 @@ class LineCutter:
         self._byte = byte + self._span(block[counted:])
 
 
-class _Finders:
-    """Where the next word or pattern is, each of them looked for only once."""
+class Finders:
+    """Where the next word or pattern of a block is. Each is looked for once, so places are asked in order."""
+
+    __slots__ = ("_block", "_finders", "_next")
 
     def __init__(
-        self, block: bytes, words: tuple[bytes, ...], patterns: tuple[re.Pattern[bytes], ...]
+        self, block: bytes, words: tuple[bytes, ...], patterns: tuple[re.Pattern[bytes], ...] = ()
     ) -> None:
         self._block = block
         self._finders: list[bytes | re.Pattern[bytes]] = [*words, *patterns]
@@ -239,23 +249,48 @@ class _Finders:
         return found.start() if found else -1
 
 
+def long_line(block: bytes, at: int, end: int) -> int:
+    """Where the first line of more than 65,536 bytes begins; `end` if there is none.
+
+    at: the begin of a line; end: behind a line end. Lines end at LF alone. Short ones cost nothing each.
+    """
+    while end - at > MAX_LINE_BYTES:
+        last = block.rfind(b"\n", at, at + MAX_LINE_BYTES + 1)
+        if last < 0:
+            return at
+        at = last + 1
+    return end
+
+
+def last_segment(raw: bytes) -> bytes:
+    """What a terminal shows of a line in the end: what stands behind its last CR but those at its end."""
+    raw = raw.rstrip(b"\r")
+    return raw[raw.rfind(b"\r") + 1 :]
+
+
 # ---- text ----
 
 _ANSI = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
 
+def decoded(raw: bytes) -> tuple[str, bool]:
+    """A line as text, and whether it could be read: UTF-8, else GBK, else with '?' for its bytes."""
+    try:
+        return raw.decode("utf-8"), True
+    except UnicodeDecodeError:
+        pass
+    try:
+        return raw.decode("gb18030"), True
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "replace"), False
+
+
 def text_of(line: Line, notes: LogNotes) -> str:
     """The line as text without colour codes; bytes in neither encoding are shown as '?' and noted."""
-    raw = line.raw
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        try:
-            text = raw.decode("gb18030")
-        except UnicodeDecodeError:
-            message = "the line is neither UTF-8 nor GBK; bytes of it are shown as '?'"
-            notes.add("encoding", message, line.number, line.byte)
-            text = raw.decode("utf-8", "replace")
+    text, is_read = decoded(line.raw)
+    if not is_read:
+        message = "the line is neither UTF-8 nor GBK; bytes of it are shown as '?'"
+        notes.add("encoding", message, line.number, line.byte)
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
@@ -314,15 +349,39 @@ def log_windows(
     such file, no regular file, a link out of `root`) and Cancelled.
     """
     with open_source(path, root if root is not None else path.parent) as source:
-        at = 0
-        while at < source.size:
-            check(is_cancelled)
-            window = _window(source, at, notes)
-            if not window:
-                return
-            at += len(window)
-            yield window
-            progress(Progress("read", at, source.size, "bytes"))
+        yield from windows(
+            lambda at, n_bytes: source.read(at, n_bytes, "the log"),
+            source.size,
+            WINDOW_BYTES,
+            notes.stopped,
+            progress,
+            is_cancelled,
+        )
+
+
+def windows(
+    read: Callable[[int, int], bytes],
+    size_bytes: int,
+    window_bytes: int,
+    on_failure: Callable[[InputError, int], None],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> Iterator[bytes]:
+    """What `read(at, n_bytes)` gives, window by window, up to the size or to its first InputError.
+
+    on_failure is told that error, and at which byte. progress: of windows that the caller is done with.
+    """
+    at = 0
+    while at < size_bytes:
+        check(is_cancelled)
+        try:
+            window = read(at, min(window_bytes, size_bytes - at))
+        except InputError as error:
+            on_failure(error, at)
+            return
+        at += len(window)
+        yield window
+        progress(Progress("read", at, size_bytes, "bytes"))
 
 
 class _Told(Protocol):
@@ -366,11 +425,3 @@ def read_records(
     if len(records) > max_records:
         notes.add("limit", f"only the first {max_records:,} records were kept", records[max_records].line)
     return tuple(records[:max_records]), (*reader.problems, *notes.told())
-
-
-def _window(source: Source, at: int, notes: LogNotes) -> bytes:
-    try:
-        return source.read(at, min(WINDOW_BYTES, source.size - at), "the log")
-    except InputError as error:
-        notes.add(str(getattr(error, "kind", "unreadable")), error.message, None, at)
-        return b""

@@ -9,7 +9,7 @@ from pathlib import Path
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.acl_config import read_acl_config
-from npulse.core.formats.environment import SEED_WORDS, Environment, read_environment
+from npulse.core.formats.environment import SEED_WORDS_OF, Environment, read_environment
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, TENSOR
 from npulse.core.run.model import Artifact
@@ -18,6 +18,7 @@ from .criteria import Settings
 from .ranks import RankOverflow
 
 ENVIRONMENTS = frozenset(("device.environment", "device.script", "npulse.round"))
+SEED_WORDS = SEED_WORDS_OF["overflow"]
 VARIABLES = (
     "INF_NAN_MODE_ENABLE",
     "INF_NAN_MODE_FORCE_DISABLE",

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from npulse.core.findings import Problem
 
+from ..log_lines import SHOWN_PROBLEMS as SHOWN_PROBLEMS
+from ..log_lines import LogNotes
 from .drafts import Draft
 from .headers import INCOMPLETE
 from .records import LogState, Note, Record, Summary, Suppression, bounded
 
 MAX_ENTRIES = 1000
-SHOWN_PROBLEMS = 20
 
 
 class Mark(NamedTuple):
@@ -27,9 +28,7 @@ class Facts:
     """What `LogState` is made of. Lists keep their first entries only, so that no log can fill the memory."""
 
     def __init__(self, artifact: str) -> None:
-        self._artifact = artifact
-        self._problems: list[Problem] = []
-        self._n_problems = 0
+        self._log_notes = LogNotes(artifact)
         self._is_unread = False
         self._tools: dict[str, None] = {}
         self._pids: dict[int, None] = {}
@@ -88,40 +87,31 @@ class Facts:
     def cut(self, draft: Draft, missing: str) -> None:
         self._incomplete["cut-off"] = None
         message = f"the report that begins in line {draft.line:,} ends before {missing}"
-        self._problem("cut-off", message, draft.last_line, draft.end_byte)
+        self._log_notes.add("cut-off", message, draft.last_line, draft.end_byte)
 
     def lost(self, lines: Iterable[tuple[int, int]], max_bytes: int) -> None:
         for line, byte in lines:
             self._incomplete["too-large"] = None
             message = f"the line has more than {max_bytes:,} bytes and was left out"
-            self._problem("too-large", message, line, byte)
+            self._log_notes.add("too-large", message, line, byte)
 
     def unread(self, at: Mark) -> None:
         """A line of a report is in no known encoding; told once."""
         if not self._is_unread:
             self._is_unread = True
             message = "a line is neither UTF-8 nor GBK; bytes of it are shown as '?'"
-            self._problem("encoding", message, at.line, at.byte)
+            self._log_notes.add("encoding", message, at.line, at.byte)
 
     def utf16(self) -> None:
         self._incomplete["encoding"] = None
-        self._problem(
+        self._log_notes.add(
             "encoding", "the text is UTF-16, in which no tool writes its log; it was not read", 1, 0
         )
-
-    def _problem(self, kind: str, message: str, line: int, byte: int) -> None:
-        self._n_problems += 1
-        if self._n_problems <= SHOWN_PROBLEMS:
-            self._problems.append(Problem(self._artifact, kind, message, line, byte))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """All that are kept, and how many are not."""
-        n_more = self._n_problems - len(self._problems)
-        if n_more:
-            more = Problem(self._artifact, "limit", f"{n_more:,} more problems in this file")
-            return (*self._problems, more)
-        return tuple(self._problems)
+        return self._log_notes.told()
 
     def state(self, *, n_lines: int, n_bytes: int, is_finished: bool) -> LogState:
         incomplete = tuple(self._incomplete)

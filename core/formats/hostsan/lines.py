@@ -1,7 +1,9 @@
 """Bytes as they come, cut into lines: numbered, with byte offsets, bounded; fast over what is not looked for.
 
 A line ends at LF. CR before it is not part of it, and of a line with a CR in its middle only the part behind
-the last one counts, as on a terminal: progress bars write over themselves.
+the last one counts, as on a terminal: progress bars write over themselves. `log_lines.LineCutter` makes lines
+of their own of those parts, which may stand in the middle of a report here; and whether all lines are wanted
+changes with every line, so that lines are asked for one at a time.
 """
 
 from __future__ import annotations
@@ -9,12 +11,12 @@ from __future__ import annotations
 import codecs
 import re
 
-MAX_LINE_BYTES = 1 << 16
+from ..log_lines import MAX_LINE_BYTES as MAX_LINE_BYTES
+from ..log_lines import Finders, decoded, last_segment, long_line
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ESCAPES = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 _RAW_ESCAPES = re.compile(_ESCAPES.pattern.encode())
-_NOT_FOUND = -1
 
 
 class Cutter:
@@ -35,7 +37,7 @@ class Cutter:
         self._data = b""
         self._at = 0
         self._data_byte = byte
-        self._found: dict[bytes, int] = {}
+        self._finders: Finders | None = None  # over _data, once it was searched
         self._is_long = False  # the unfinished line: is it too long to be kept as it is?
         self._is_lost = False  # and is what counts of it too long, too?
         self._first = b"" if byte == 0 else None
@@ -57,7 +59,7 @@ class Cutter:
         self._data_byte += self._at
         self._data = kept + chunk if kept else bytes(chunk)
         self._at = 0
-        self._found.clear()
+        self._finders = None
 
     def next(self) -> bytes | None:
         """The next line without its end; None where there is no whole one."""
@@ -83,17 +85,15 @@ class Cutter:
         if self._is_long:
             return
         data = self._data
-        at = min((found for found in map(self._next_token, self._tokens) if found >= 0), default=len(data))
-        stop = data.rfind(b"\n", self._at, at) + 1
-        while self._at < stop:
-            # the last line end in reach: all lines before it are short enough
-            end = data.rfind(b"\n", self._at, min(self._at + MAX_LINE_BYTES + 1, stop))
-            if end < 0:
-                return
-            n_more = data.count(b"\n", self._at, end)
+        if self._finders is None:
+            self._finders = Finders(data, self._tokens)
+        at = self._finders.first_from(self._at)
+        end = data.rfind(b"\n", self._at, at if at >= 0 else len(data)) + 1
+        if end > self._at and (stop := long_line(data, self._at, end)) > self._at:
+            n_more = data.count(b"\n", self._at, stop - 1)
             self._next_number += n_more
             self.n_lines += n_more
-            self._begin(end + 1)
+            self._begin(stop)
 
     def rest(self) -> bytes | None:
         """The last line where it has no end; None if there is none or it is too long."""
@@ -102,7 +102,7 @@ class Cutter:
         self._shorten_rest()
         self.end_byte = self.n_bytes
         raw = self._data[self._at :]
-        raw = raw.rstrip(b"\r").rpartition(b"\r")[2] if self._is_long else _on_screen(raw)
+        raw = last_segment(raw) if self._is_long else _on_screen(raw)
         is_lost = self._is_lost
         self._data_byte, self._data, self._at = self.n_bytes, b"", 0
         self.n_lines += 1
@@ -122,12 +122,6 @@ class Cutter:
         self._next_byte = self._data_byte + at
         self._is_long = self._is_lost = False
 
-    def _next_token(self, token: bytes) -> int:
-        found = self._found.get(token)
-        if found is None or _NOT_FOUND < found < self._at:
-            found = self._found[token] = self._data.find(token, self._at)
-        return found
-
     def _shorten_rest(self) -> None:
         """Let go what will not be used of an unfinished line that is too long."""
         if len(self._data) - self._at <= MAX_LINE_BYTES and not self._is_lost:
@@ -145,27 +139,19 @@ class Cutter:
         kept = body + b"\r" if rest.endswith(b"\r") else body
         self._data_byte += len(self._data) - len(kept)
         self._data, self._at = kept, 0
-        self._found.clear()
+        self._finders = None
 
 
 def _on_screen(raw: bytes) -> bytes:
     """What a terminal shows of a line with CR in it: the part behind the last one. Colours are no part."""
     if b"\x1b" in raw:
         raw = _RAW_ESCAPES.sub(b"", raw)
-    return raw.rstrip(b"\r").rpartition(b"\r")[2]
+    return last_segment(raw)
 
 
 def text_of(raw: bytes) -> tuple[str, bool]:
-    """A line as text without colour codes, and whether it could be read: UTF-8, else GBK, else with '?'."""
-    is_read = True
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        try:
-            text = raw.decode("gb18030")
-        except UnicodeDecodeError:
-            text = raw.decode("utf-8", "replace")
-            is_read = False
+    """A line as text without colour codes, and whether it could be read, see `log_lines.decoded`."""
+    text, is_read = decoded(raw)
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     return text, is_read

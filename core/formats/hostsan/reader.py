@@ -11,25 +11,20 @@ The bytes may be cut anywhere. Console captures are fine: program output, colour
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 from npulse.core.findings import Problem
-from npulse.core.progress import (
-    IsCancelled,
-    Progress,
-    ProgressCallback,
-    check,
-    ignore_progress,
-    never_cancelled,
-)
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
 from ..json_window import open_input, shown_path
+from ..log_lines import WINDOW_BYTES, LogNotes, windows
+from ..tensors.error import TensorError
 from .assembly import TOKENS, Assembler
 from .facts import Mark
 from .lines import MAX_LINE_BYTES, Cutter
 from .records import Log, LogState, Record
 
-WINDOW_BYTES = 1 << 20
 MAX_RECORDS = 100_000
 
 
@@ -118,11 +113,10 @@ def read_log(
     lies outside `root`; Cancelled.
     """
     file, size_bytes = open_input(path, root)
-    artifact = shown_path(path, root)
-    reader = Reader(artifact)
+    notes = LogNotes(shown_path(path, root))
+    reader = Reader(notes.artifact)
     records: list[Record] = []
-    problems: list[Problem] = []
-    n_records = n_read = 0
+    n_records = 0
 
     def keep(more: list[Record]) -> None:
         nonlocal n_records
@@ -130,25 +124,28 @@ def read_log(
         records.extend(more[: MAX_RECORDS - len(records)])
 
     with file:
-        while n_read < size_bytes:
-            check(is_cancelled)
-            try:
-                chunk = file.read(min(WINDOW_BYTES, size_bytes - n_read)) or b""
-            except OSError as error:
-                problems.append(
-                    Problem(artifact, "unreadable", f"reading failed: {error.strerror}", byte=n_read)
-                )
-                break
-            if not chunk:
-                message = "the file became shorter while it was read"
-                problems.append(Problem(artifact, "cut-off", message, byte=n_read))
-                break
-            n_read += len(chunk)
+        for chunk in windows(
+            lambda at, n_bytes: _read(file, n_bytes, path),
+            size_bytes,
+            WINDOW_BYTES,
+            notes.stopped,
+            progress,
+            is_cancelled,
+        ):
             keep(reader.feed(chunk))
-            progress(Progress("read", n_read, size_bytes, "bytes"))
     keep(reader.finish())
     if n_records > len(records):
-        message = f"only {len(records):,} of {n_records:,} records are kept"
-        problems.append(Problem(artifact, "limit", message))
+        notes.add("limit", f"only {len(records):,} of {n_records:,} records are kept", None)
     records.sort(key=lambda record: record.span.byte)
-    return Log(path, size_bytes, tuple(records), reader.state, (*reader.problems, *problems))
+    return Log(path, size_bytes, tuple(records), reader.state, (*reader.problems, *notes.told()))
+
+
+def _read(file: io.FileIO, n_bytes: int, path: Path) -> bytes:
+    """The next bytes. Of a file that became shorter meanwhile what is left of it is given first."""
+    try:
+        block = file.read(n_bytes)
+    except OSError as error:
+        raise TensorError("unreadable", f"reading failed: {error.strerror}", path=path) from error
+    if not block:
+        raise TensorError("cut-off", "the file became shorter while it was read", path=path)
+    return block

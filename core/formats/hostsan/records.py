@@ -12,12 +12,12 @@ from typing import Literal
 
 from npulse.core.findings import Problem
 
+from ..log_lines import MAX_TEXT_CHARS
+
 Access = Literal["read", "write", "unknown"]
 Relation = Literal["before", "inside", "after"]
 PlaceKind = Literal["heap", "global", "stack", "wild", "other"]
 Reach = Literal["direct", "indirect"]
-
-MAX_TEXT_CHARS = 4096
 
 
 def bounded(text: str) -> str:

@@ -1,13 +1,21 @@
-"""Lines of a console capture as the terminal showed them, and what of each line belongs to the report."""
+"""Lines of a console capture as the terminal showed them, and what of each line belongs to the report.
+
+The reader takes whole records out of the buffer by one pattern each, so that it does not cut all lines as
+`log_lines.LineCutter` would: that alone doubles the time of a large log. Prefixes are not split into known
+tags (`log_lines.split_prefix`): any text before the equals signs tells one process from another.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
 
-MAX_LINE_BYTES = 1 << 16
+from ..log_lines import MAX_LINE_BYTES as MAX_LINE_BYTES
+from ..log_lines import last_segment
+
 MAX_PREFIX_BYTES = 200
 
+# A code that is cut off leaves what may be the report's own text, where `log_lines` takes it all away.
 # Every part stops at the next escape character, so that trying all of them costs linear time.
 _ESCAPE = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-~])"
@@ -41,7 +49,7 @@ def visible(raw: bytes) -> bytes | None:
     None if it has more than 65,536 bytes even so.
     """
     if b"\r" in raw:
-        raw = _last_segment(raw)
+        raw = last_segment(raw)
     if len(raw) > MAX_LINE_BYTES:
         return None
     return _ESCAPE.sub(b"", raw) if b"\x1b" in raw else raw
@@ -52,13 +60,8 @@ def bounded_tail(tail: bytes) -> bytes:
     if len(tail) <= MAX_LINE_BYTES:
         return tail
     is_closed = tail.endswith(b"\r")
-    segment = _last_segment(tail)[: MAX_LINE_BYTES + 1]
+    segment = last_segment(tail)[: MAX_LINE_BYTES + 1]
     return segment + b"\r" if is_closed else segment
-
-
-def _last_segment(raw: bytes) -> bytes:
-    raw = raw.rstrip(b"\r")
-    return raw[raw.rfind(b"\r") + 1 :]
 
 
 def split_line(line: bytes) -> tuple[bytes, bytes, int]:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.progress import (
-    IsCancelled,
-    Progress,
-    ProgressCallback,
-    check,
-    ignore_progress,
-    never_cancelled,
-)
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
 from ..json_window import shown_path
-from ..tensors.source import Source, open_source
+from ..log_lines import WINDOW_BYTES, Finders, long_line, windows
+from ..tensors.source import open_source
 from .assembly import Assembly
 from .draft import Draft
 from .heads import SEVERITY, Head, is_of_another, parse_summary
@@ -39,7 +32,6 @@ from .plain import Memo, Plain
 from .records import LogState, Record, Summary
 from .store import Notes, Store
 
-WINDOW_BYTES = 1 << 20
 MAX_RECORDS = 1_000_000
 
 _MAX_PREFIXES = 4096
@@ -146,12 +138,12 @@ class Reader:
     def _scan(self, buffer: bytes, end: int) -> None:
         """Read the lines in `buffer` up to `end`, which is behind a line end."""
         store, assembly = self._store, self._assembly
-        marks = _Marks(buffer, end)
+        marks = Finders(buffer, NEEDLES)
         shift = self.n_bytes - len(buffer)
         at, byte = 0, self._tail_byte
         while at < end:
             if not assembly.n_open:
-                following = marks.line_of_next(at)
+                following = _line_of_next(marks, buffer, at, end)
                 if following > at:
                     self._pass_over(buffer, at, following)
                     at, byte = following, shift + following
@@ -184,14 +176,12 @@ class Reader:
     def _pass_over(self, buffer: bytes, at: int, end: int) -> None:
         """Count lines that say nothing, and look for such that are too long to know that."""
         start = at
-        while end - start > MAX_LINE_BYTES:
-            last = buffer.rfind(b"\n", start, start + MAX_LINE_BYTES + 1)
-            if last < 0:
-                last = buffer.index(b"\n", start)
-                if visible(buffer[start:last]) is None:
-                    self._store.line = self._n_ended + 1 + buffer.count(b"\n", at, start)
-                    self._store.byte = self.n_bytes - len(buffer) + start if start else self._tail_byte
-                    self._skip_line()
+        while (start := long_line(buffer, start, end)) < end:
+            last = buffer.index(b"\n", start)
+            if visible(buffer[start:last]) is None:
+                self._store.line = self._n_ended + 1 + buffer.count(b"\n", at, start)
+                self._store.byte = self.n_bytes - len(buffer) + start if start else self._tail_byte
+                self._skip_line()
             start = last + 1
         self._n_ended += buffer.count(b"\n", at, end)
 
@@ -301,25 +291,12 @@ class Reader:
         return ready
 
 
-class _Marks:
-    """Where the next line of a report is. Each needle is looked for once in the whole text."""
-
-    def __init__(self, buffer: bytes, end: int) -> None:
-        self._buffer = buffer
-        self._end = end
-        self._next = [-1] * len(NEEDLES)
-
-    def line_of_next(self, at: int) -> int:
-        """The begin of the next line with a needle, seen from the line at `at`; the end if there is none."""
-        buffer, end = self._buffer, self._end
-        if buffer.startswith(b"======", at):
-            return at
-        for i, needle in enumerate(NEEDLES):
-            if self._next[i] < at:
-                found = buffer.find(needle, at, end)
-                self._next[i] = end if found < 0 else found
-        nearest = min(self._next)
-        return end if nearest == end else max(buffer.rfind(b"\n", at, nearest) + 1, at)
+def _line_of_next(marks: Finders, buffer: bytes, at: int, end: int) -> int:
+    """The begin of the next line of a report, seen from the line at `at`; `end` if there is none before."""
+    if buffer.startswith(b"======", at):
+        return at
+    nearest = marks.first_from(at)
+    return max(buffer.rfind(b"\n", at, nearest) + 1, at) if 0 <= nearest < end else end
 
 
 def read_report(
@@ -350,10 +327,15 @@ def read_report(
     with open_source(path, root) as source:
         if source.size == 0:
             raise InputError("the file is empty", path=path, hint=_HINT)
-        for chunk in _windows(source, reader):
-            check(is_cancelled)
+        for chunk in windows(
+            lambda at, n_bytes: source.read(at, n_bytes, "the log"),
+            source.size,
+            WINDOW_BYTES,
+            lambda error, at: reader.stop_early(error),
+            progress,
+            is_cancelled,
+        ):
             n_left_out += keep(reader.feed(chunk))
-            progress(Progress("read", reader.n_bytes, source.size, "bytes"))
     n_left_out += keep(reader.finish())
     if n_left_out:
         reader.leave_out(n_left_out, max_records)
@@ -362,14 +344,3 @@ def read_report(
         raise InputError("no line of msSanitizer is in this file", path=path, hint=_HINT)
     records.sort(key=lambda record: record.byte)
     return Report(path, tuple(records), state, reader.problems)
-
-
-def _windows(source: Source, reader: Reader) -> Iterator[bytes]:
-    """The bytes of the file as it was when it was opened, up to the first that cannot be read."""
-    while reader.n_bytes < source.size:
-        try:
-            chunk = source.read(reader.n_bytes, min(WINDOW_BYTES, source.size - reader.n_bytes), "the log")
-        except InputError as error:
-            reader.stop_early(error)
-            return
-        yield chunk

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from npulse.core.findings import Problem
 
+from ..log_lines import MAX_TEXT_CHARS as MAX_TEXT_CHARS
+from ..log_lines import SHOWN_PROBLEMS
 from .records import Frame
 
-MAX_TEXT_CHARS = 4096
 MAX_TEXT_BYTES = 32 << 20
 """Of different texts in all. A log with more has texts made to fill memory."""
 MAX_FRAMES = 256
@@ -21,7 +22,6 @@ _SHORT_CHARS = 64
 _NOT_BY_CHANCE = "\u0800"
 """Two bytes a character, as GBK has, may be UTF-8 by chance: in a log with GBK they are GBK."""
 
-_SHOWN_PROBLEMS = 20
 _MAX_DIGITS = 9  # of a line or column; more is part of a name
 
 
@@ -48,7 +48,10 @@ class Cache(dict[bytes, T]):
 
 
 class Notes:
-    """Problems of one log. The first of each kind are kept, the others counted."""
+    """Problems of one log. The first of each kind are kept, the others counted.
+
+    `log_lines.LogNotes` keeps the first of all kinds: here too long lines would hide that the log is cut off.
+    """
 
     def __init__(self, artifact: str) -> None:
         self.artifact = artifact
@@ -57,7 +60,7 @@ class Notes:
 
     def add(self, kind: str, message: str, line: int | None, byte: int | None) -> None:
         n = self.n[kind] = self.n.get(kind, 0) + 1
-        if n <= _SHOWN_PROBLEMS:
+        if n <= SHOWN_PROBLEMS:
             self._problems.append(Problem(self.artifact, kind, message, line=line, byte=byte))
 
     def close(self) -> tuple[Problem, ...]:

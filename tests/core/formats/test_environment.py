@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
 from npulse.core.formats import environment
-from npulse.core.formats.environment import SEED_WORDS, Environment, read_environment
+from npulse.core.formats.environment import SEED_WORDS, SEED_WORDS_OF, Environment, read_environment
 from npulse.core.formats.shell_words import commands
 
 
@@ -363,4 +363,10 @@ def test_names_of_guides_stand_for_real_settings() -> None:
         "INF_NAN_MODE_ENABLE",
         "op_debug_mode",
     )
-    assert set(SEED_WORDS) == {"MSDEBUG_OVERFLOW_MODE", "MSDEBUG_DUMP_PATH", "MSDEBUG_RETRO_DUMP_LAYERS"}
+    overflow = {"MSDEBUG_OVERFLOW_MODE", "MSDEBUG_DUMP_PATH", "MSDEBUG_RETRO_DUMP_LAYERS"}
+    sanitizer = {"MSANITIZER_MODE", "MSANITIZER_OUTPUT"}
+    assert set(SEED_WORDS_OF["overflow"]) == overflow
+    assert set(SEED_WORDS_OF["sanitizer"]) == sanitizer
+    assert set(SEED_WORDS) == overflow | sanitizer
+    assert SEED_WORDS["MSANITIZER_MODE"] == ("mssanitizer --tool",)
+    assert SEED_WORDS["MSANITIZER_OUTPUT"] == ("mssanitizer --log-file",)
