@@ -26,6 +26,7 @@ Tool = Literal[
     "compiler",
     "msMemScope",
     "msDebug",
+    "Python",
 ]
 Side = Literal["before", "inside", "after"]
 
@@ -174,12 +175,16 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """A SUMMARY line of a tool. what: "leak", "unused memory", "lock-up". count: allocations or pipes."""
+    """A SUMMARY line of a tool. what: "leak", "unused memory", "lock-up". count: allocations or pipes.
+
+    tool: whose faults it sums up, "" if not known.
+    """
 
     what: str
     count: int | None
     size_bytes: int | None
     line: int
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +194,8 @@ class LogTrust:
     tools: those that wrote into it. checks: what msSanitizer was told to look for ("memcheck", ...). gaps:
     why it is not complete, as words of the readers ("records-dropped", "cut-off", "runtime-refused"), each
     once. notices: (line, text) of the tool about the run itself, the first 100. n_clean_ends: kernels of
-    which the tool says that nothing was detected.
+    which the tool says that nothing was detected. is_aborting: a fault ended a process, what it would have
+    done after is not seen.
     """
 
     artifact: str
@@ -202,6 +208,7 @@ class LogTrust:
     n_clean_ends: int = 0
     n_lines: int = 0
     n_bytes: int = 0
+    is_aborting: bool = False
 
     @property
     def is_complete(self) -> bool:

@@ -1,0 +1,286 @@
+"""What msMemScope (msLeaks) says, on a console and in its table of events, as faults.
+
+Figures of a "leak": pool, step, kernel_index, device_id. Of a "pool warning": warning ("held", "allocated
+twice", "released in vain", "not released"), pool, step, n_steps, device_id. What a table shows has also
+name, owner, allocation_id, time_ns (of the allocation) and number (of its row).
+
+A table's events are no faults by themselves. Four things follow from them: a block that was never released,
+which is a leak only if its process ended in the table (SYSTEM, ACL_FINI), else it is "held"; a block that is
+released twice ("double-free"); an access to a block behind its release ("use after free"), told by the
+allocation's number alone; a block allocated where one is in use. What was allocated before the table begins
+is not known, so that a release of it is no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from npulse.core.formats.memscope import MemscopeTable
+from npulse.core.formats.memscope_console import (
+    MemscopeLeak,
+    MemscopeLeakSummary,
+    MemscopeNote,
+    MemscopeWarning,
+)
+
+from ..faults import Access, Block, Fault, LogSummary, Severity
+
+TOOL: Literal["msMemScope"] = "msMemScope"
+BATCH = 1000
+
+
+def _space(pool: str, device: int | None, is_host: bool = False) -> str:
+    """Where a pool's blocks lie; "" where nothing tells."""
+    if pool == "HOST" or is_host:
+        return "host"
+    return "GM" if pool or device is not None else ""
+
+
+# ---- console ----
+
+
+def fault_of(note: MemscopeNote, artifact: str) -> Fault | None:
+    """A leak or a warning; None of sums and of shares that stayed allocated."""
+    if isinstance(note, MemscopeLeak):
+        return Fault(
+            TOOL,
+            "leak",
+            "error",
+            "",
+            artifact,
+            note.line,
+            note.byte,
+            accesses=(_access(note.pool, note.address, note.device_id),),
+            size_bytes=note.size_bytes,
+            n_objects=1,
+            figures={
+                "pool": note.pool,
+                "step": note.step,
+                "kernel_index": note.kernel_index,
+                "device_id": note.device_id,
+            },
+        )
+    if isinstance(note, MemscopeWarning):
+        return Fault(
+            TOOL,
+            "pool warning",
+            "warning",
+            "",
+            artifact,
+            note.line,
+            note.byte,
+            accesses=(_access(note.pool, note.address, note.device_id, note.pid),),
+            figures={
+                "warning": note.kind,
+                "pool": note.pool,
+                "step": note.step,
+                "n_steps": note.n_steps,
+                "device_id": note.device_id,
+            },
+        )
+    return None
+
+
+def summary_of(note: MemscopeNote) -> LogSummary | None:
+    """The sum of the leaks of one device; its bytes are rounded as they are printed."""
+    if isinstance(note, MemscopeLeakSummary):
+        return LogSummary("leak", note.n_leaks, note.size_bytes, note.line, TOOL)
+    return None
+
+
+def _access(pool: str, address: int | None, device: int | None, pid: int | None = None) -> Access:
+    return Access(space=_space(pool, device), address=address, device=device, pid=pid)
+
+
+# ---- table of events ----
+
+
+@dataclass(slots=True)
+class _Known:
+    """The last block at one address of one pool."""
+
+    row: int  # of its allocation
+    is_open: bool
+
+
+class EventFaults:
+    """The faults that follow from a table's events, in batches. n_unknown: releases of blocks from before.
+
+    Rows are taken in the order of their times where all have one (threads write as they come), else as they
+    stand. Cost: one pass over the rows, and memory with the number of addresses.
+    """
+
+    def __init__(self, table: MemscopeTable, artifact: str) -> None:
+        self.n_unknown = 0
+        self._table = table
+        self._artifact = artifact
+        self._blocks: dict[tuple[int, int, int, int], _Known] = {}
+        self._freed: dict[tuple[int, int], int] = {}  # process and allocation -> row that released it
+        self._ended: dict[int, None] = {}  # processes that told their end
+
+    def __iter__(self) -> Iterator[list[Fault]]:
+        batch: list[Fault] = []
+        for fault in self._all():
+            batch.append(fault)
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _all(self) -> Iterator[Fault]:
+        table = self._table
+        if table.kind != "dump" or not len(table.line):
+            return
+        names = [name.upper() for name in table.events]
+        types = [name.upper() for name in table.event_types]
+        for row in self._order():
+            event = names[table.event[row]] if table.event[row] >= 0 else ""
+            if event == "MALLOC":
+                yield from self._malloc(row)
+            elif event == "FREE":
+                yield from self._free(row)
+            elif event == "ACCESS":
+                yield from self._accessed(row)
+            elif event == "SYSTEM" and table.event_type[row] >= 0:
+                if types[table.event_type[row]] == "ACL_FINI":
+                    self._ended[int(table.pid[row])] = None
+        yield from self._left()
+
+    def _order(self) -> list[int]:
+        times = self._table.time_ns
+        if np.all(times >= 0):
+            rows: list[int] = np.argsort(times, kind="stable").tolist()
+            return rows
+        return list(range(len(times)))
+
+    def _key(self, row: int) -> tuple[int, int, int, int] | None:
+        table = self._table
+        address = int(table.address[row])
+        if address < 0:
+            return None
+        return int(table.pid[row]), int(table.device[row]), int(table.event_type[row]), address
+
+    def _allocation(self, row: int) -> tuple[int, int] | None:
+        number = int(self._table.allocation_id[row])
+        return None if number < 0 else (int(self._table.pid[row]), number)
+
+    def _malloc(self, row: int) -> Iterator[Fault]:
+        key = self._key(row)
+        if key is None:
+            return
+        known = self._blocks.get(key)
+        if known is not None and known.is_open:
+            yield self._fault(row, "pool warning", "warning", block=known.row, warning="allocated twice")
+        self._blocks[key] = _Known(row, True)
+        allocation = self._allocation(row)
+        if allocation is not None:
+            self._freed.pop(allocation, None)
+
+    def _free(self, row: int) -> Iterator[Fault]:
+        key = self._key(row)
+        if key is None:
+            return
+        known = self._blocks.get(key)
+        allocation = self._allocation(row)
+        if known is None:
+            self.n_unknown += 1
+        elif known.is_open:
+            known.is_open = False
+        else:
+            yield self._fault(row, "double-free", "error", block=known.row)
+        if allocation is not None and known is not None:
+            self._freed.setdefault(allocation, row)
+
+    def _accessed(self, row: int) -> Iterator[Fault]:
+        allocation = self._allocation(row)
+        freed = None if allocation is None else self._freed.get(allocation)
+        if freed is not None:
+            yield self._fault(row, "use after free", "warning", freed=freed)
+
+    def _left(self) -> Iterator[Fault]:
+        """Blocks that nobody released, by the rows that allocated them."""
+        table = self._table
+        for row in sorted(known.row for known in self._blocks.values() if known.is_open):
+            if int(table.pid[row]) in self._ended:
+                yield self._fault(row, "leak", "error", is_kept=True)
+            else:
+                yield self._fault(row, "pool warning", "info", is_kept=True, warning="held")
+
+    # ---- one fault ----
+
+    def _number(self, column: str, row: int) -> int | None:
+        value = int(getattr(self._table, column)[row])
+        return None if value < 0 else value
+
+    def _label(self, column: str, row: int) -> str:
+        code = int(getattr(self._table, column)[row])
+        labels: tuple[str, ...] = getattr(self._table, column + "s")
+        return labels[code] if code >= 0 else ""
+
+    def _fault(
+        self,
+        row: int,
+        kind: str,
+        severity: Severity,
+        *,
+        block: int | None = None,
+        freed: int | None = None,
+        is_kept: bool = False,
+        warning: str = "",
+    ) -> Fault:
+        """block: the row that allocated the block in question; freed: the one that released it."""
+        device_text = self._label("device", row)
+        device = int(device_text) if device_text.isdecimal() and len(device_text) < 7 else None
+        pool, word = self._label("event_type", row), ""
+        if self._label("event", row).upper() == "ACCESS":
+            word = pool.lower() if pool.upper() in ("READ", "WRITE") else ""
+            pool = self._label("event_type", freed) if freed is not None else ""
+        figures: dict[str, Any] = {
+            "pool": pool,
+            "device_id": device,
+            "name": self._label("name", row),
+            "owner": self._label("owner", row if block is None else block),
+            "allocation_id": self._number("allocation_id", row),
+            "time_ns": self._number("time_ns", row),
+            "number": self._number("number", row),
+        }
+        if warning:
+            figures["warning"] = warning
+        if block is not None:
+            figures["allocated_line"] = int(self._table.line[block])
+        if freed is not None:
+            figures["freed_line"] = int(self._table.line[freed])
+        thread = self._number("thread", row)
+        access = Access(
+            word=word,
+            size_bytes=self._number("size_bytes", row) if word else None,
+            space=_space(pool, device, device_text == "cpu"),
+            address=self._number("address", row),
+            device=device,
+            thread="" if thread is None else str(thread),
+            pid=self._number("pid", row),
+        )
+        size = self._number("size_bytes", row)
+        of = block if block is not None else freed
+        return Fault(
+            TOOL,
+            kind,
+            severity,
+            "",
+            self._artifact,
+            int(self._table.line[row]),
+            int(self._table.byte[row]),
+            accesses=(access,),
+            block=None if of is None else self._block(of),
+            size_bytes=size if is_kept else None,
+            n_objects=1 if is_kept else None,
+            figures=figures,
+        )
+
+    def _block(self, row: int) -> Block:
+        return Block(size_bytes=self._number("size_bytes", row), start=self._number("address", row))
