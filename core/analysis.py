@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TypeVar
 
 from .cache import Cache
@@ -28,7 +29,7 @@ class AnalysisOptions:
 
     criteria: thresholds as the user wrote them; only the area knows their names. jobs: worker processes
     (0: as many as processors). cluster: a Dask scheduler. cache: None keeps and reads nothing. saturation:
-    what the user says of the device, None for nothing.
+    what the user says of the device, None for nothing. source_roots: folders in which the user's sources lie.
     """
 
     lang: Lang = "en"
@@ -42,6 +43,7 @@ class AnalysisOptions:
     cluster: str | None = None
     cache: Cache | None = None
     saturation: bool | None = None
+    source_roots: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Frozen data and pure functions, no UI: what a pane shows can be tested, exported
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -24,15 +24,33 @@ Source = tuple[str, "int | None", str]
 ViewT = TypeVar("ViewT", bound="AreaView")
 
 
+Draw = Callable[[int, bool], Sequence[str]]
+"""(width in cells, ASCII alone) -> lines of at most that width."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of source text: its number, the text, whether it is the one that is meant."""
+
+    number: int
+    text: str
+    is_marked: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What stands beside the table for one row: its full name, why, figures as (name, value), what to do."""
+    """What stands beside the table for one row: its full name, why, figures as (name, value), what to do.
+
+    code: source text around the place. draw: a picture of what the row is about.
+    """
 
     name: str
     headline: str
     facts: tuple[tuple[str, str], ...]
     next_step: str = ""
     source: Source | None = None
+    code: tuple[CodeLine, ...] = ()
+    draw: Draw | None = None
 
 
 @dataclass(frozen=True, slots=True)

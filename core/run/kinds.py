@@ -44,15 +44,19 @@ _ALSO: Mapping[str, tuple[Area, ...]] = {
     "cann.acl_config": ("overflow",),
     "cann.dump": ("overflow",),
     "cann.stats": ("overflow",),
-    "device.environment": ("overflow",),
-    "device.script": ("overflow",),
-    "npulse.round": ("overflow",),
+    "device.environment": ("overflow", "memory"),
+    "device.script": ("overflow", "memory"),
+    "npulse.round": ("overflow", "memory"),
+    "prof.op_summary": ("memory",),
+    "prof.task_time": ("memory",),
 }
 
 _READ = frozenset(
     {"msprobe.dump", "msprobe.monitor_v1", "msprobe.monitor_v2", "msprobe.monitor_anomaly"}
     | {"cann.acl_config", "device.environment", "device.script", "npulse.round"}
     | {"cann.dump", "cann.opdebug", "cann.stats", "cann.exception"}
+    | {"sanitizer.mssanitizer", "sanitizer.host", "runtime.plog", "runtime.console", "compiler.log"}
+    | {"memscope.dump", "memscope.leaks", "msdebug.transcript"}
 )
 _FOLDERS = frozenset(
     {

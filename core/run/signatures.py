@@ -270,14 +270,15 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
         ("device.environment", b"ASCEND_", rb"^(?:export |declare -x )?ASCEND_(?:HOME|TOOLKIT_HOME|OPP)\w*="),
         ("device.environment", b"INF_NAN_MODE_", rb"^(?:export |declare -x )?INF_NAN_MODE_\w+="),
         ("device.environment", b"MSDEBUG_", rb"^(?:export |declare -x )?MSDEBUG_\w+="),
+        ("device.environment", b"MSANITIZER_", rb"^(?:export |declare -x )?MSANITIZER_\w+="),
         ("device.environment", b"MS_ASCEND_", rb"^(?:export |declare -x )?MS_ASCEND_CHECK_OVERFLOW_MODE="),
     )
 )
 
 # A script in which one of these stands, and one of the patterns, has settings of interest in it.
-SCRIPT_WORDS: tuple[bytes, ...] = (b"INF_NAN_MODE_", b"MSDEBUG_", b"ASCEND_")
+SCRIPT_WORDS: tuple[bytes, ...] = (b"INF_NAN_MODE_", b"MSDEBUG_", b"MSANITIZER_", b"ASCEND_")
 SCRIPT_SETTING = re.compile(
-    rb"\b(?:INF_NAN_MODE_(?:ENABLE|FORCE_DISABLE)|MSDEBUG_[A-Z]\w*|MS_ASCEND_CHECK_OVERFLOW_MODE)\b"
+    rb"\b(?:INF_NAN_MODE_(?:ENABLE|FORCE_DISABLE)|MSDEBUG_[A-Z]\w*|MSANITIZER_[A-Z]\w*|MS_ASCEND_CHECK_OVERFLOW_MODE)\b"
     rb"|(?:^|[\s;])ASCEND_\w+=|['\"]ASCEND_\w+['\"]\s*\]\s*=[^=]|(?:setdefault|putenv)\(\s*['\"]ASCEND_"
 )
 

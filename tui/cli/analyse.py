@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def run_analysis(
-    options: AnalyseOptions, area_id: str, paths: Sequence[Path], *, saturation: bool | None = None
+    options: AnalyseOptions,
+    area_id: str,
+    paths: Sequence[Path],
+    *,
+    saturation: bool | None = None,
+    source_roots: Sequence[Path] = (),
 ) -> int:
     """The report of an area over the paths of a command line; returns the exit code."""
     from npulse.core.scale import limit_blas_threads
@@ -30,7 +35,8 @@ def run_analysis(
     format_name = chosen_format(options.format_name, options.output)
     _refuse_the_same(paths)
     try:
-        found = area_of(area_id).report_of(paths, _asked(options, saturation), progress=stderr_progress(lang))
+        asked = _asked(options, saturation, source_roots)
+        found = area_of(area_id).report_of(paths, asked, progress=stderr_progress(lang))
     finally:
         end_progress()
     for note in found.notes:
@@ -44,7 +50,9 @@ def run_analysis(
     return report.exit_code(strict=options.strict)
 
 
-def _asked(options: AnalyseOptions, saturation: bool | None) -> AnalysisOptions:
+def _asked(
+    options: AnalyseOptions, saturation: bool | None, source_roots: Sequence[Path]
+) -> AnalysisOptions:
     """What the area is asked: the options without those that only say how to write the answer."""
     from npulse.core.analysis import AnalysisOptions
 
@@ -60,6 +68,7 @@ def _asked(options: AnalyseOptions, saturation: bool | None) -> AnalysisOptions:
         cluster=options.cluster,
         cache=user_cache(options.no_cache),
         saturation=saturation,
+        source_roots=tuple(source_roots),
     )
 
 

@@ -106,6 +106,23 @@ def overflow(
     return run_analysis(options, "overflow", [run], saturation=saturation)
 
 
+@app.command(short_help="Group memory faults by code site, show the source.")
+@o.with_analyse_options
+def memory(
+    run: Annotated[Path, typer.Argument(help="Sanitizer logs, runtime logs, memory events, or a run of them.")],
+    *,
+    source_root: Annotated[
+        list[Path] | None,
+        typer.Option("--source-root", help="Folder with the sources; may be given several times."),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Group what sanitizers and the runtime report by code site, and name what only follows from it."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "memory", [run], source_roots=source_root or ())
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

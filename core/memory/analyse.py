@@ -1,0 +1,319 @@
+"""The analysis of a round: every log read once, its faults grouped, joined to operators and source lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
+from npulse.core.run.model import Artifact, Run
+from npulse.core.run.settings import Setting, settings_in
+
+from .cleanup import CleanUp, RoundSites, clean_up
+from .criteria import Settings
+from .event_order import KINDS as EVENTS
+from .excerpts import Excerpt, excerpts_of
+from .faults import Fault, Frame, LogTrust
+from .incidents import Incident, Secondary, incidents_of
+from .joins import Joined
+from .kinds import LOGS, nearness, rule_of
+from .leaks import LeakCheck, LeakTotals
+from .logs import FaultLog
+from .places import SourceRoots, user_frame
+from .sites import Key, Site, Sites
+from .task_sources import TaskSources, read_task_sources
+
+FIRST_UPDATE_S = 0.25
+"""When the sites so far are shown first; each time after twice as long, since each costs all sites."""
+MAX_EVENTS = 20_000
+ENDED_EARLY = frozenset(("signal", "abnormal-exit", "interrupted", "cut-off", "unfinished-kernel"))
+
+SETTINGS = (
+    "MSANITIZER_MODE",
+    "MSANITIZER_OUTPUT",
+    "ASAN_OPTIONS",
+    "ASCEND_LAUNCH_BLOCKING",
+    "PYTORCH_NO_NPU_MEMORY_CACHING",
+    "PYTORCH_NPU_ALLOC_CONF",
+    "MSSANITIZER_ENABLE_DEBUG_LOG",
+    "ASCEND_DUMP_SCENE",
+)
+"""Settings that decide what a log can show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All that was found in a round.
+
+    sites: in the order in which they should be looked at. incidents: failures on the device with what only
+    followed; incident_of, secondary_of, joined: by the key of the site that an event became. excerpts:
+    source text by site.
+    stage: "reading" while logs are still being read, then "complete". n_faults: reports in the logs.
+    n_left_out: those of sites beyond the limit.
+    """
+
+    root: Path
+    round: str
+    sites: tuple[Site, ...]
+    trusts: tuple[LogTrust, ...]
+    incidents: tuple[Incident, ...]
+    checks: tuple[LeakCheck, ...]
+    settings: Settings
+    context: tuple[Setting, ...]
+    roots: SourceRoots
+    artifacts: tuple[Artifact, ...]
+    problems: tuple[Problem, ...]
+    incident_of: Mapping[Key, Incident] = field(default_factory=dict)
+    secondary_of: Mapping[Key, tuple[Secondary, Incident]] = field(default_factory=dict)
+    joined: Mapping[Key, Joined] = field(default_factory=dict)
+    excerpts: Mapping[Key, tuple[Excerpt, ...]] = field(default_factory=dict)
+    cleanup: CleanUp | None = None
+    stage: str = "complete"
+    n_faults: int = 0
+    n_left_out: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every log shows all there was, and there is one."""
+        return bool(self.trusts) and not self.problems and all(trust.is_complete for trust in self.trusts)
+
+
+OnUpdate = Callable[[Memory], None]
+
+
+def analyse(
+    run: Run,
+    round_name: str,
+    artifacts: Sequence[Artifact],
+    settings: Settings,
+    *,
+    earlier: Sequence[tuple[str, Sequence[Artifact]]] = (),
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: OnUpdate | None = None,
+) -> Memory:
+    """Read the logs of one round; earlier: (name, artifacts) of the rounds before, oldest first.
+
+    on_update gets the sites so far while logs are read. A log that cannot be read is a Problem and the others
+    are read; InputError where none can be.
+    """
+    root = run.path if os.path.isdir(run.path) else run.path.parent
+    roots = SourceRoots(settings.source_roots)
+    problems: list[Problem] = []
+    context = settings_in(artifacts, root, SETTINGS, problems)
+    reading = _Reading(root, roots, problems, progress, is_cancelled)
+
+    def so_far() -> None:
+        if on_update is not None:
+            on_update(reading.memory(round_name, artifacts, settings, context, stage="reading"))
+
+    first = reading.read(artifacts, so_far)
+    if first is not None and not reading.trusts:
+        raise first
+    sources = None
+    if reading.has_tasks:
+        sources = read_task_sources(artifacts, root, problems, progress, is_cancelled)
+    found = reading.memory(round_name, artifacts, settings, context, sources=sources)
+    before = [
+        _round_sites(name, members, root, roots, is_cancelled)
+        for name, members in earlier
+        if any(artifact.kind in LOGS for artifact in members)
+    ]
+    own = RoundSites(round_name, found.sites, found.trusts, ended_early(found.trusts))
+    return _with(found, clean_up([*before, own]), is_cancelled)
+
+
+def ended_early(trusts: Iterable[LogTrust]) -> bool:
+    """Whether a process was ended before all that it would have shown."""
+    return any(ENDED_EARLY.intersection(trust.gaps) or trust.is_aborting for trust in trusts)
+
+
+class _Reading:
+    """Collects what the logs of one round tell."""
+
+    def __init__(
+        self,
+        root: Path,
+        roots: SourceRoots,
+        problems: list[Problem],
+        progress: ProgressCallback,
+        is_cancelled: IsCancelled,
+    ) -> None:
+        self._root, self._roots = root, roots
+        self._problems = problems
+        self._progress, self._is_cancelled = progress, is_cancelled
+        self._sites = Sites(self._user_frame)
+        self._leaks = LeakTotals()
+        self._events: list[Fault] = []
+        self._n_events_left_out = 0
+        self.trusts: list[LogTrust] = []
+
+    def _user_frame(self, frames: tuple[Frame, ...]) -> Frame | None:
+        place = user_frame(frames, self._roots)
+        return None if place is None else frames[place]
+
+    def read(self, artifacts: Sequence[Artifact], so_far: Callable[[], None]) -> InputError | None:
+        """Read all logs; the first error where one could not be opened."""
+        logs = [artifact for artifact in artifacts if artifact.kind in LOGS]
+        n_bytes, done = sum(log.size_bytes for log in logs), 0
+        first: InputError | None = None
+        pause = FIRST_UPDATE_S
+        update_at = monotonic() + pause
+        for artifact in logs:
+            log = FaultLog(artifact.path, self._root, artifact.kind, artifact.relative)
+            try:
+                for faults in log.faults(partial(self._tell, done, n_bytes), self._is_cancelled):
+                    for fault in faults:
+                        self._add(fault)
+                    if monotonic() >= update_at:
+                        so_far()
+                        pause *= 2
+                        update_at = monotonic() + pause
+            except InputError as error:
+                first = first or error
+                self._problems.append(Problem.from_error(error, artifact.relative))
+                continue
+            done += artifact.size_bytes
+            self._problems += log.problems
+            self.trusts.append(log.trust)
+        return first
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether a log tells of a failing task or kernel that may be joined to an operator."""
+        return any(fault.task is not None or fault.access.kernel for fault in self._events)
+
+    def _tell(self, done: int, total: int, progress: Progress) -> None:
+        self._progress(Progress("read", done + progress.done, total, "bytes"))
+
+    def _add(self, fault: Fault) -> None:
+        self._leaks.add(fault)
+        if fault.kind not in EVENTS:
+            self._sites.add(fault)
+        elif len(self._events) < MAX_EVENTS:
+            self._events.append(fault)
+        else:
+            self._n_events_left_out += 1
+
+    def memory(
+        self,
+        round_name: str,
+        artifacts: Sequence[Artifact],
+        settings: Settings,
+        context: tuple[Setting, ...],
+        *,
+        sources: TaskSources | None = None,
+        stage: str = "complete",
+    ) -> Memory:
+        """What is known so far."""
+        events = Sites(self._user_frame)
+        incidents = incidents_of(self._events, is_blocking=_is_blocking(context))
+        followers = {id(one.fault): (one, incident) for incident in incidents for one in incident.secondary}
+        by_root = {id(incident.root): incident for incident in incidents}
+        for fault in self._events:
+            events.add(fault, _group_of(fault, followers, by_root))
+        of_events = events.snapshot()
+        sites = (*self._sites.snapshot(), *of_events)
+        incident_of = {site.key: by_root[id(site.first)] for site in of_events if id(site.first) in by_root}
+        secondary_of = {
+            site.key: followers[id(site.first)] for site in of_events if id(site.first) in followers
+        }
+        joined = {}
+        if sources is not None:
+            for site in of_events:
+                found = sources.join(site.first)
+                if found is not None:
+                    joined[site.key] = found
+        return Memory(
+            root=self._root,
+            round=round_name,
+            sites=in_order(sites),
+            trusts=tuple(self.trusts),
+            incidents=incidents,
+            checks=self._leaks.checks(self.trusts),
+            settings=settings,
+            context=context,
+            roots=self._roots,
+            artifacts=tuple(artifacts),
+            problems=tuple(self._problems),
+            incident_of=incident_of,
+            secondary_of=secondary_of,
+            joined=joined,
+            stage=stage,
+            n_faults=self._sites.n_faults + len(self._events) + self._n_events_left_out,
+            n_left_out=self._sites.n_left_out + self._n_events_left_out,
+        )
+
+
+def _is_blocking(context: Iterable[Setting]) -> bool:
+    """Whether launches are known to have been synchronous."""
+    return any(one.name == "ASCEND_LAUNCH_BLOCKING" and one.value.strip() == "1" for one in context)
+
+
+def _group_of(fault: Fault, followers: Mapping[int, object], by_root: Mapping[int, Incident]) -> str:
+    """Keeps apart what began by itself, what only follows, and what nobody can tell."""
+    if id(fault) in followers:
+        return "follows"
+    incident = by_root.get(id(fault))
+    return "" if incident is None or incident.is_origin else "unknown"
+
+
+_SEVERITIES = ("error", "warning", "info")
+
+
+def in_order(sites: Sequence[Site]) -> tuple[Site, ...]:
+    """Errors first, among them what stands nearest to a cause, then the order in which it happened.
+
+    The order of a log is not that of time: faults are written when a kernel ends, sorted within it. So
+    kernels go in the order of the log, and within a kernel the lowest serial number, which is that of issue.
+    """
+    begins: dict[tuple[str, str], int] = {}
+    for site in sites:
+        of = site.first.artifact, site.first.access.kernel
+        begins[of] = min(begins.get(of, site.first.line), site.first.line)
+
+    def when(site: Site) -> tuple[object, ...]:
+        first = site.first
+        return (
+            site.group == "follows",
+            _SEVERITIES.index(first.severity),
+            nearness(rule_of(first)),
+            first.artifact,
+            -site.total_bytes if first.is_leak else 0,
+            begins[first.artifact, first.access.kernel],
+            site.serial.first if site.serial is not None else 0,
+            first.line,
+        )
+
+    return tuple(sorted(sites, key=when))
+
+
+def _round_sites(
+    name: str, artifacts: Sequence[Artifact], root: Path, roots: SourceRoots, is_cancelled: IsCancelled
+) -> RoundSites:
+    """An earlier round: what cannot be read in it makes it incomplete, and is told when it is looked at."""
+    problems: list[Problem] = []
+    reading = _Reading(root, roots, problems, ignore_progress, is_cancelled)
+    reading.read(artifacts, lambda: None)
+    found = reading.memory(name, artifacts, Settings(), ())
+    trusts = () if problems else found.trusts
+    return RoundSites(name, found.sites, trusts, ended_early(found.trusts))
+
+
+def _with(found: Memory, cleanup: CleanUp | None, is_cancelled: IsCancelled) -> Memory:
+    """With the comparison to earlier rounds, and with the source text around the sites."""
+    check(is_cancelled)
+    return replace(found, cleanup=cleanup, excerpts=excerpts_of(found.sites, found.roots))

@@ -1,0 +1,273 @@
+"""A site as a finding: what happened, how often, where, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from npulse.core.findings import Finding, Location, Related, Severity
+from npulse.core.formats.error_codes import pick
+from npulse.core.text import Lang, safe_text, say
+
+from .advice import gap_text, next_step, why
+from .analyse import Memory
+from .event_order import KINDS
+from .faults import LogTrust
+from .figures import (
+    AREA,
+    cores_text,
+    hexadecimal,
+    place_text,
+    role_of,
+    rule_id,
+    shown_name,
+    site_figures,
+    subject_of,
+)
+from .incidents import MISSING, REASONS, Incident
+from .leaks import repeat_of
+from .phrases import raised, sentences
+from .places import Built, Missing, words_of
+from .sites import Site
+from .texts import TEXTS
+
+_SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "info": "note"}
+_SHOWN_SIZES = 4
+_ENDS = (".", "。", "!", "?", ":", "：")
+_NOT_OF_CODE = KINDS - {"aicore exception"} | {"pool warning"}
+"""Kinds that no line of code belongs to."""
+
+
+def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
+    """The finding of one site; place: its index in `found.sites`."""
+    site = found.sites[place]
+    role = role_of(site)
+    severity = _SEVERITIES[site.first.severity]
+    if role == "inherited":
+        severity = "note"
+    figures = site_figures(site)
+    if found.cleanup is not None:
+        figures["state"] = found.cleanup.states[place]
+    joined = found.joined.get(site.key)
+    if joined is not None and joined.operator:
+        figures |= {"operator": joined.operator, "is_likely": joined.is_likely}
+    return Finding(
+        area=AREA,
+        severity=severity,
+        rule=f"{AREA}.{rule_id(site, found.settings.criteria.repeated_leaks)}",
+        role=role,  # type: ignore[arg-type]
+        subject=subject_of(site),
+        message=message_of(found, place, lang),
+        next_step=next_of(found, place, lang),
+        source=source_of(found, site),
+        figures=figures,
+        related=tuple(_related(found, site)),
+        location=location_of(site),
+    )
+
+
+def location_of(site: Site) -> Location:
+    return Location(site.first.artifact, line=site.first.line, byte=site.first.byte)
+
+
+def message_of(found: Memory, place: int, lang: Lang) -> str:
+    """All that matters, in sentences: what, where, how often, since when."""
+    site = found.sites[place]
+    if site.first.is_leak:
+        return _sentences([_leak(found, site, lang), *_tail(found, place, lang)], lang)
+    often = ", ".join(part for part in _often(site, lang) if part)
+    return _sentences(
+        [
+            why(site.earliest, lang),
+            often,
+            _order_of(found, site, lang),
+            *_tail(found, place, lang),
+        ],
+        lang,
+    )
+
+
+def _order_of(found: Memory, site: Site, lang: Lang) -> str:
+    """What an event follows from, or what is missing to tell."""
+    if site.key in found.secondary_of:
+        one, incident = found.secondary_of[site.key]
+        delay = ""
+        if one.delay_s is not None:
+            delay = say(TEXTS, "follows-delay", lang, delay=say(TEXTS, "seconds", lang, n=one.delay_s))
+        reason = pick(REASONS[one.reason], lang)
+        return say(TEXTS, "follows", lang, root=_name_of(incident), delay=delay, reason=reason)
+    root = found.incident_of.get(site.key)
+    return "" if root is None or not root.missing else pick(MISSING[root.missing], lang)
+
+
+def _name_of(incident: Incident) -> str:
+    """How the root of an incident is called."""
+    root = incident.root
+    return shown_name(str(root.figures.get("op_type") or root.access.kernel or root.kind))
+
+
+def _sentences(parts: list[str], lang: Lang) -> str:
+    """One behind the other, each with a capital in front and a mark at its end."""
+    stop = "。" if lang == "zh" else "."
+    told = [raised(part, lang) for part in parts if part]
+    return sentences([part if part.endswith(_ENDS) else part + stop for part in told], lang)
+
+
+def counted(lang: Lang, key: str, n: int) -> str:
+    """A number with its noun."""
+    return say(TEXTS, f"{key}-one", lang) if n == 1 else say(TEXTS, key, lang, n=f"{n:,}")
+
+
+def _leak(found: Memory, site: Site, lang: Lang) -> str:
+    where = place_text(site.place)
+    values = {
+        "blocks": counted(lang, "n-blocks", site.n_objects or site.n),
+        "size": f"{site.total_bytes:,}",
+        "place": shown_name(where) if where else say(TEXTS, "unknown-place", lang),
+    }
+    text = say(TEXTS, "leak-site" if site.first.kind == "leak" else "unused-site", lang, **values)
+    repeat = repeat_of(site, found.settings.criteria.repeated_leaks)
+    if repeat is not None and site.first.kind == "leak":
+        text += say(TEXTS, "leak-repeat", lang, n=f"{repeat.n:,}", size=f"{repeat.size_bytes:,}")
+    return text
+
+
+def _often(site: Site, lang: Lang) -> Iterator[str]:
+    """How often, over which addresses, sizes, cores and serial numbers."""
+    if site.n == 1 and len(site.first.accesses) < 2:
+        return
+    if site.n > 1:
+        yield counted(lang, "times", site.n)
+        if site.address is not None and site.address.first != site.address.last:
+            first, last = hexadecimal(site.address.first), hexadecimal(site.address.last)
+            yield say(TEXTS, "addresses", lang, first=first, last=last)
+        if site.n_sizes > 1:
+            shown = ", ".join(f"{size:,}" for size, _ in site.sizes[:_SHOWN_SIZES])
+            yield say(TEXTS, "sizes", lang, sizes=shown + (" ..." if site.n_sizes > _SHOWN_SIZES else ""))
+        yield cores_text(site)
+    known = [text for text in (place_text(one) for one in site.places) if text]
+    if len(known) >= 2 and site.first.hazard:
+        yield say(TEXTS, "both-places", lang, first=shown_name(known[0]), second=shown_name(known[1]))
+    yield _earliest(site, lang)
+
+
+def _earliest(site: Site, lang: Lang) -> str:
+    if site.serial is None or site.serial.first == site.serial.last or site.first.hazard:
+        return ""
+    for access, place in zip(site.earliest.accesses, site.places, strict=False):
+        if access.serial_number == site.serial.first:
+            where = place_text(place)
+            if where and len(site.first.accesses) > 1:
+                return say(TEXTS, "earliest-at", lang, serial=site.serial.first, place=shown_name(where))
+    return say(TEXTS, "earliest", lang, serial=site.serial.first)
+
+
+def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
+    """What a place lacks, what it is joined to, what follows from it, what is doubtful about it."""
+    site = found.sites[place]
+    reason = why_no_place(found, site)
+    if reason is not None:
+        text = say(TEXTS, "place-unknown", lang, reason=words_of(reason, lang, _built(site)))
+        if site.n > 1 and not site.pcs:
+            text += "; " + say(TEXTS, "several-places", lang)
+        yield text
+    yield _joined(found, site, lang)
+    incident = found.incident_of.get(site.key)
+    if incident is not None and incident.secondary:
+        yield say(TEXTS, "consequences", lang, n=len(incident.secondary))
+    if site.n_cut:
+        yield say(TEXTS, "is-cut", lang)
+    if site.n_partial:
+        yield say(TEXTS, "is-partial", lang, n=site.n_partial)
+    if site.n_mixed:
+        yield say(TEXTS, "is-mixed", lang)
+    if found.cleanup is not None:
+        yield say(TEXTS, f"state-{found.cleanup.states[place]}", lang)
+
+
+def why_no_place(found: Memory, site: Site) -> Missing | None:
+    """Why no line is known, as far as the log itself decides it; None where there is one or none belongs."""
+    is_of_code = site.first.kind not in _NOT_OF_CODE
+    if site.is_place_known or site.group or not site.first.accesses or not is_of_code:
+        return None
+    place = site.place
+    if place is not None and place.has_file:
+        return Missing("line-zero")
+    return Missing("unknown-file")
+
+
+def _built(site: Site) -> Built:
+    """What the place of a site is in."""
+    if site.first.tool not in ("msSanitizer", "CANN"):
+        return "host"
+    is_of_host = site.first.is_leak or site.first.kind == "illegal free"
+    return "runtime-call" if is_of_host else "kernel"
+
+
+def _joined(found: Memory, site: Site, lang: Lang) -> str:
+    joined = found.joined.get(site.key)
+    if joined is None or not joined.sources:
+        return ""
+    source = joined.sources[0]
+    if not joined.operator:
+        names = dict.fromkeys(safe_text(one.name, 80) for one in joined.sources)
+        return say(TEXTS, "joined-several", lang, names=", ".join(list(names)[:4]))
+    values = {
+        "name": shown_name(joined.operator),
+        "kind": source.kind,
+        "artifact": shown_name(source.artifact),
+    }
+    return say(TEXTS, "joined-likely" if joined.is_likely else "joined", lang, **values)
+
+
+def next_of(found: Memory, place: int, lang: Lang) -> str:
+    """What to do about a site."""
+    site = found.sites[place]
+    if site.key in found.secondary_of:
+        return say(TEXTS, "follows-next", lang, root=_name_of(found.secondary_of[site.key][1]))
+    return next_step(site.earliest, lang)
+
+
+def source_of(found: Memory, site: Site) -> str:
+    """'file:line code' where the source is at hand."""
+    excerpts = found.excerpts.get(site.key, ())
+    for excerpt in excerpts:
+        code = next((text for number, text in excerpt.lines if number == excerpt.marked), None)
+        if code is not None:
+            return f"{place_text(excerpt.frame)} {code.strip()}"
+    return ""
+
+
+def _related(found: Memory, site: Site) -> Iterator[Related]:
+    incident = found.incident_of.get(site.key)
+    for one in incident.secondary if incident is not None else ():
+        fault = one.fault
+        figures: dict[str, Any] = {"kind": fault.kind, "reason": one.reason, "line": fault.line}
+        if one.delay_us is not None:
+            figures["delay_us"] = one.delay_us
+        pid = fault.access.pid or fault.figures.get("pid")
+        subject = str(fault.figures.get("code") or fault.access.kernel or fault.kind)
+        yield Related("inherited", subject, figures | ({"pid": pid} if pid is not None else {}))
+    joined = found.joined.get(site.key)
+    for source in joined.sources if joined is not None else ():
+        yield Related(
+            "unknown" if joined is not None and joined.is_likely else "ok",
+            source.name,
+            {"kind": source.kind, "artifact": source.artifact, "line": source.line, "how": source.how},
+        )
+
+
+def gap_findings(trust: LogTrust, lang: Lang) -> Iterator[Finding]:
+    """What one log lacks: said above what it says."""
+    for word in trust.gaps:
+        text = say(TEXTS, "gap", lang, artifact=shown_name(trust.artifact), text=gap_text(word, lang))
+        yield Finding(
+            AREA,
+            "warning",
+            f"{AREA}.incomplete",
+            "unknown",
+            trust.artifact,
+            text,
+            figures={"gap": word, "n_clean_ends": trust.n_clean_ends},
+            location=Location(trust.artifact),
+        )

@@ -1,0 +1,91 @@
+"""A `Memory` as a pane shows it: report, table, and what stands behind one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from npulse.core.findings import Finding, Report
+from npulse.core.table import Table
+from npulse.core.text import Lang, say
+from npulse.core.views import Detail, Strip, shown_figure
+
+from .analyse import Memory
+from .detail import shown_value, site_detail, where_lines
+from .explain import site_finding
+from .figures import subject_of
+from .report import report
+from .table import SUBJECT, memory_table
+from .texts import TEXTS
+
+__all__ = ["SUBJECT", "MemoryView", "memory_view"]
+
+_MAIN = (
+    "kind", "count", "space", "access", "size_bytes", "leaked_bytes", "n_allocations", "cores", "kernel",
+    "distance_bytes", "side", "block_bytes", "address_first", "task_id", "stream_id", "error_bits", "pcs",
+)  # fmt: skip
+_N_MAIN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """An analysis at one moment; see `AreaView`. A row is a site: row numbers are places in `found.sites`."""
+
+    found: Memory
+    report: Report
+    table: Table
+    lang: Lang
+
+    @property
+    def is_complete(self) -> bool:
+        return self.found.stage == "complete"
+
+    def detail(self, row: int, lang: Lang) -> Detail:
+        return site_detail(self.found, row, lang)
+
+    def finding(self, row: int, lang: Lang) -> Finding:
+        return site_finding(self.found, row, lang)
+
+    def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
+        names = [name for name in _MAIN if finding.figures.get(name) is not None]
+        return [(name, _shown(finding.figures[name])) for name in names[:_N_MAIN]]
+
+    def where(self, row: int, lang: Lang) -> list[str]:
+        return where_lines(self.found, row, lang)
+
+    def meaning(self, column: str, lang: Lang) -> str:
+        key = f"figure-{column}"
+        return say(TEXTS, key, lang) if key in TEXTS else ""
+
+    def place(self, row: int) -> tuple[Path, int | None] | None:
+        """The user's source, where a root holds it; else the log at the line of the report."""
+        site = self.found.sites[row]
+        for excerpt in self.found.excerpts.get(site.key, ()):
+            if excerpt.hit is not None:
+                return excerpt.hit.path, excerpt.hit.line
+        path = self.found.root / site.first.artifact
+        return (path, site.first.line) if path.is_file() else None
+
+    def row_of(self, finding: Finding) -> int | None:
+        at = finding.location
+        for row, site in enumerate(self.found.sites):
+            if (site.first.artifact, site.first.line) == (at.artifact, at.line):
+                if subject_of(site) == finding.subject:
+                    return row
+        return None
+
+    def strip(self, row: int) -> tuple[Strip, int] | None:
+        return None
+
+    def translated(self, lang: Lang) -> MemoryView:
+        return replace(self, report=report(self.found, lang=lang), lang=lang)
+
+
+def _shown(value: object) -> str:
+    return shown_value(value) if isinstance(value, list) else shown_figure(value)
+
+
+def memory_view(found: Memory, lang: Lang) -> MemoryView:
+    """All that a pane shows of an analysis. To be called by whoever analyses, not by the pane."""
+    return MemoryView(found, report(found, lang=lang), memory_table(found), lang)

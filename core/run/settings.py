@@ -1,0 +1,51 @@
+"""Settings that a round's environment texts, scripts and manifest hold, and where each stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from npulse.core.errors import InputError
+from npulse.core.formats.environment import read_environment
+
+from ..findings import Problem
+from .model import Artifact
+
+ENVIRONMENTS = frozenset(("device.environment", "device.script", "npulse.round"))
+"""Kinds of artifact that hold settings of a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting and where it stands: file relative to the run, line."""
+
+    name: str
+    value: str
+    artifact: str
+    line: int | None
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}={self.value}" if self.value else self.name
+
+
+def settings_in(
+    artifacts: Iterable[Artifact], root: Path, names: Sequence[str], problems: list[Problem]
+) -> tuple[Setting, ...]:
+    """The settings of these names, artifact by artifact; what cannot be read becomes a Problem."""
+    found: list[Setting] = []
+    for artifact in artifacts:
+        if artifact.kind not in ENVIRONMENTS:
+            continue
+        try:
+            environment = read_environment(artifact.path, root=root)
+        except InputError as error:
+            problems.append(Problem.from_error(error, artifact.relative))
+            continue
+        problems += environment.problems
+        for name in names:
+            variable = environment.get(name)
+            if variable is not None:
+                found.append(Setting(name, variable.value, artifact.relative, variable.line))
+    return tuple(found)
