@@ -1,0 +1,338 @@
+"""Root events and what follows from them: order by time, by lines, over files; what is no cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npulse.core.memory.event_order import FAR_US, delay_us, is_before, python_place
+from npulse.core.memory.faults import Access, Cores, Fault, Frame, Task
+from npulse.core.memory.incidents import MISSING, REASONS, Incident, incidents_of
+
+NOON_US = 1_768_910_400_000_000  # 2026-01-20 12:00:00
+S = 1_000_000
+
+
+def event(kind: str, line: int, at: float | None = None, pid: int | None = 7, **more: Any) -> Fault:
+    """A fault at `at` seconds after noon; more: figures, and artifact, origin, task, frames, cores."""
+    fields = {name: more.pop(name) for name in ("artifact", "origin", "task") if name in more}
+    access = Access(pid=pid, frames=more.pop("frames", ()), cores=more.pop("cores", ()))
+    time_us = None if at is None else NOON_US + round(at * S)
+    return Fault(
+        "HCCL" if kind == "collective time-out" else "CANN",
+        kind,
+        "error",
+        "",
+        fields.pop("artifact", "a.log"),
+        line,
+        line * 100,
+        accesses=(access,),
+        figures=more,
+        time_us=time_us,
+        **fields,
+    )
+
+
+def exception(
+    line: int, at: float | None = None, device: int | None = 0, task: int | None = 1, **more: Any
+) -> Fault:
+    more.setdefault("task", Task(device, 2, task, 0))
+    return event("aicore exception", line, at, **more)
+
+
+def timeout(line: int, at: float | None = None, pid: int | None = 8, **more: Any) -> Fault:
+    return event("collective time-out", line, at, pid, code="EI0002", **more)
+
+
+def code(line: int, number: str, at: float | None = None, pid: int | None = 7, **more: Any) -> Fault:
+    return event("error code", line, at, pid, code=number, **more)
+
+
+def python(line: int, error: str = "", text: str = "", pid: int | None = 7, **more: Any) -> Fault:
+    frames = (Frame("/app/worker.py", 311, None, "execute"),)
+    return event("python error", line, None, pid, error=error, code_text=text, frames=frames, **more)
+
+
+def told(incident: Incident) -> list[tuple[int, str, float | None]]:
+    """(line, reason, delay in seconds) of what follows."""
+    return [(one.fault.line, one.reason, one.delay_s) for one in incident.secondary]
+
+
+def only(*faults: Fault, **options: Any) -> Incident:
+    (incident,) = incidents_of(faults, **options)
+    return incident
+
+
+# ---- one root ----
+
+
+def test_a_timeout_of_another_process_follows() -> None:
+    root, late = exception(5, 0), timeout(7, 30.158504)
+    incident = only(late, root)
+    assert incident.root is root
+    assert told(incident) == [(7, "collective-time-out", 30.158504)]
+    assert (incident.is_origin, incident.missing) == (True, "")
+    (one,) = incident.secondary
+    assert (one.fault, one.is_likely, one.n_possible) == (late, False, 1)
+
+
+def test_the_line_in_the_file_does_not_decide_where_times_do() -> None:
+    # lines of several workers arrive in any order
+    incident = only(timeout(1, 30), exception(9, 0))
+    assert (incident.root.line, told(incident)) == (9, [(1, "collective-time-out", 30.0)])
+
+
+def test_cores_of_one_exception_are_one_incident() -> None:
+    cores = (Cores("aiv", ((45, 45), (47, 49))),)
+    assert only(exception(1, 0, cores=cores)).n_cores == 4
+    assert only(exception(1, 0, cores=cores, n_cores=300)).n_cores == 300
+
+
+def test_later_failures_of_the_process_follow() -> None:
+    later = exception(5, 1, task=2, kernel_name="B")
+    model = event("task failure", 6, 2, ret_code=0x91, ret_text="the model stream execute failed")
+    incident = only(model, later, exception(3, 0, kernel_name="A"), code(7, "507011", 2.5), code(8, "EZ9999"))
+    assert incident.root.line == 3
+    assert told(incident) == [
+        (5, "later-failure", 1.0),
+        (6, "model-stream", 2.0),
+        (7, "passes-on", 2.5),
+        (8, "passes-on", None),
+    ]
+
+
+def test_the_head_of_an_error_block_stands_before_its_exception() -> None:
+    incident = only(code(1, "EZ9999", pid=None), exception(3, 0))
+    assert told(incident) == [(1, "passes-on", None)]
+    assert incident.secondary[0].is_likely
+
+
+def test_a_model_whose_kernel_is_named_is_the_root_itself() -> None:
+    fault = event("task failure", 1, 0, ret_code=0x91, ret_text="model stream", kernel_name="-1_0_1_Cast")
+    assert only(fault).is_origin
+
+
+def test_the_same_failure_in_two_texts_is_one() -> None:
+    # the console has no ids; the log has all of them and is the better witness
+    console = exception(3, 0, device=None, task=None, artifact="console.txt", task_told=False)
+    log = exception(1, -0.2, artifact="plog.log", kernel_name="Add_1")
+    for faults in ((console, log), (log, console)):
+        incident = only(*faults)
+        assert incident.root is log
+        assert [(one.fault, one.reason) for one in incident.secondary] == [(console, "told-again")]
+    twice = only(log, exception(9, 0, artifact="copy.log", kernel_name="Add_1"))
+    assert [one.reason for one in twice.secondary] == ["told-again"]
+
+
+# ---- several roots ----
+
+
+def test_two_devices_are_two_roots() -> None:
+    faults = exception(1, 0, device=0), exception(2, 1, device=1)
+    assert [incident.root for incident in incidents_of(faults)] == list(faults)
+    other_process = exception(1, 0, device=0), exception(2, 1, device=0, pid=9)
+    assert len(incidents_of(other_process)) == 2
+
+
+def test_far_apart_are_two_roots() -> None:
+    hour = FAR_US / S
+    assert len(incidents_of([exception(1, 0), exception(2, hour + 1, task=2)])) == 2
+    assert len(incidents_of([exception(1, 0), exception(2, hour - 1, task=2)])) == 1
+
+
+def test_a_wait_that_could_be_for_two_says_so() -> None:
+    first, second, wait = exception(1, 0), exception(2, 10, device=1, pid=9), timeout(3, 40)
+    incidents = incidents_of([wait, second, first])
+    assert [incident.root for incident in incidents] == [first, second]
+    ((one,), ()) = (incident.secondary for incident in incidents)
+    assert (one.n_possible, one.delay_s) == (2, 40.0)
+
+
+def test_the_rank_that_a_timeout_names_decides() -> None:
+    first = exception(1, 0, origin="rank0")
+    second = exception(2, 10, device=1, pid=9, origin="[default3]")
+    incidents = incidents_of([first, second, timeout(3, 40, remote_rank="3")])
+    assert [len(incident.secondary) for incident in incidents] == [0, 1]
+    assert incidents[1].secondary[0].n_possible == 1
+
+
+# ---- no root ----
+
+
+def test_timeouts_alone_need_another_log() -> None:
+    incident = only(
+        timeout(2, 5), timeout(1, 0, pid=9), code(3, "EI0006", 6, pid=10), code(4, "ERR02200", pid=8)
+    )
+    assert (incident.is_origin, incident.missing, incident.root.line) == (False, "other-rank-log", 1)
+    assert [(line, reason) for line, reason, _ in told(incident)] == [
+        (2, "collective-time-out"),
+        (3, "collective-time-out"),
+        (4, "passes-on"),
+    ]
+    assert all(one.is_likely for one in incident.secondary if one.reason == "collective-time-out")
+
+
+def test_a_timeout_before_the_failure_is_not_explained_by_it() -> None:
+    root, unknown = incidents_of([timeout(1, 0), exception(2, 60)])
+    assert (root.root.line, root.secondary, root.is_origin) == (2, (), True)
+    assert (unknown.root.line, unknown.missing) == (1, "other-rank-log")
+
+
+def test_a_long_timeout_reaches_further_back() -> None:
+    hours_us = 2 * FAR_US / S
+    assert len(incidents_of([exception(1, 0), timeout(2, hours_us)])) == 2
+    assert len(incidents_of([exception(1, 0), timeout(2, hours_us, timeout_s=7200)])) == 1
+
+
+@pytest.mark.parametrize("sqe_type", ["notify wait", "event wait"])
+def test_a_task_that_waits_is_a_timeout(sqe_type: str) -> None:
+    wait = event("task failure", 1, 0, sqe_type=sqe_type, is_timeout=True, kernel_name="N/A")
+    assert only(wait).missing == "other-rank-log"
+    assert only(event("task failure", 1, 0, sqe_type="aicpu", is_timeout=True, kernel_name="Get")).is_origin
+
+
+def test_a_code_without_its_failure_needs_the_log() -> None:
+    incident = only(code(3, "507035"), code(4, "507035", api="aclrtSynchronizeStream"))
+    assert (incident.missing, len(incident.secondary)) == ("device-log", 1)
+    assert only(code(1, "507054")).is_origin  # the hardware itself
+    assert only(code(1, "EE1001")).is_origin  # an error of its own
+
+
+# ---- clocks ----
+
+
+def test_a_device_that_counts_from_1970_is_ordered_by_lines() -> None:
+    root = Fault(
+        "CANN", "aicore exception", "error", "", "a.log", 2, 0, accesses=(Access(pid=7),), time_us=5 * S
+    )
+    late, early = timeout(3, 0), timeout(1, 0)
+    found = incidents_of([root, late, early])
+    assert [(one.fault, one.delay_us) for one in found[0].secondary] == [(late, None)]
+    assert found[1].root is early
+
+
+def test_other_files_need_the_same_day() -> None:
+    other = {"artifact": "b.log", "pid": 9}
+    assert delay_us(exception(1, 0), exception(1, 20, **other)) == 20 * S
+    assert delay_us(exception(1, 0), exception(1, 86_400, **other)) is None
+    assert delay_us(exception(1, 12 * 3600 - 10), exception(1, 12 * 3600 + 10, **other)) == 20 * S  # midnight
+    assert delay_us(exception(1, 0), exception(1, 86_400)) == 86_400 * S
+    assert is_before(exception(1, None), exception(2, None)) is True
+    assert is_before(exception(1, None), exception(2, None, **other)) is None
+
+
+def test_without_a_common_clock_a_wait_is_likely_only() -> None:
+    incident = only(exception(1, None), timeout(1, None, artifact="b.log"))
+    (one,) = incident.secondary
+    assert (one.delay_us, one.is_likely) == (None, True)
+    assert len(incidents_of([exception(1, 0), timeout(1, 3 * 86_400, artifact="b.log")])) == 2
+
+
+# ---- Python ----
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_reliable"),
+    [
+        (python(1, text="torch.npu.synchronize()"), False),
+        (python(1, "RuntimeError: ACL stream synchronize failed, error code:507035"), False),
+        (python(1, "RuntimeError: x", is_asynchronous=True), False),
+        (python(1, "RuntimeError: NPU function error: aclnnAdd"), False),
+        (python(1, "ValueError: 3 is too small", "check(n)"), True),
+        (python(1, "", "model(x)"), None),
+    ],
+)
+def test_how_far_a_python_line_is_believed(fault: Fault, is_reliable: bool | None) -> None:
+    place = python_place(fault)
+    assert place.is_reliable is is_reliable
+    assert place.frame == Frame("/app/worker.py", 311, None, "execute")
+    assert place.switch == ("" if is_reliable else "ASCEND_LAUNCH_BLOCKING=1")
+
+
+def test_with_blocking_launches_the_line_is_the_one() -> None:
+    fault = python(1, "RuntimeError: aclnnAdd failed, error code is 507035", "a + b")
+    assert python_place(fault, is_blocking=True).is_reliable is True
+    assert python_place(python(1, "", "torch.npu.synchronize()"), is_blocking=True).is_reliable is False
+
+
+def test_the_asynchronous_line_is_never_the_cause() -> None:
+    surfaced = python(2, text="torch.npu.synchronize()", pid=8)
+    incident = only(surfaced, exception(5, 0), timeout(7, 30))
+    assert (incident.root.line, [one.reason for one in incident.secondary]) == (
+        5,
+        ["asynchronous-python", "collective-time-out"],
+    )
+    assert [(place.fault, place.is_reliable) for place in incident.python] == [(surfaced, False)]
+    assert only(surfaced).missing == "device-log"
+
+
+def test_a_python_error_of_its_own_can_be_what_others_wait_for() -> None:
+    incident = only(python(3, "ValueError: 3"), timeout(9, 0, pid=8))
+    assert (incident.root.line, incident.is_origin) == (3, True)
+    assert told(incident) == [(9, "collective-time-out", None)]
+    behind = only(exception(3, 0), python(9, "EngineDeadError: x", pid=20))
+    assert [(one.reason, one.is_likely) for one in behind.secondary] == [("later-python", True)]
+
+
+# ---- all ----
+
+
+def test_other_faults_are_left_alone() -> None:
+    leak = Fault("msSanitizer", "leak", "error", "", "a.log", 1, 0)
+    assert incidents_of([leak]) == ()
+    assert incidents_of([]) == ()
+
+
+def test_words_are_there_in_both_languages() -> None:
+    for texts in (REASONS, MISSING):
+        for word, pair in texts.items():
+            assert word == "" or all(pair)
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda make, line, at, pid, artifact: make(line, at, pid=pid, artifact=artifact),
+            st.sampled_from(
+                [
+                    exception,
+                    timeout,
+                    lambda line, at, **more: code(line, "507035", at, **more),
+                    lambda line, at, **more: code(line, "EE1001", at, **more),
+                    lambda line, at, **more: python(line, "ValueError: 1", **more),
+                    lambda line, at, **more: python(line, "", "x.synchronize()", **more),
+                ]
+            ),
+            st.integers(1, 50),
+            st.none() | st.integers(-100_000, 100_000) | st.just(-NOON_US / S + 5),
+            st.none() | st.integers(-1, 4),
+            st.sampled_from(["a.log", "b.log"]),
+        ),
+        max_size=30,
+    )
+)
+def test_every_event_is_in_one_incident(faults: list[Fault]) -> None:
+    incidents = incidents_of(faults)
+    placed = [id(i.root) for i in incidents] + [id(one.fault) for i in incidents for one in i.secondary]
+    assert sorted(placed) == sorted(map(id, faults))
+    for incident in incidents:
+        assert incident.is_origin == (not incident.missing)
+        assert all(one.delay_us is None or one.delay_us >= 0 for one in incident.secondary)
+        if incident.is_origin:
+            assert incident.root.kind != "collective time-out"
+
+
+def test_many_events_stay_quick() -> None:
+    from time import process_time
+
+    faults = [exception(i, i / 10, device=i, pid=i) for i in range(5000)]
+    faults += [timeout(10_000 + i, 600 + i / 10, pid=20_000 + i) for i in range(5000)]
+    faults += [code(20_000 + i, "507035", 700, pid=i) for i in range(5000)]
+    faults += [python(30_000 + i, "", "synchronize()", pid=50_000 + i) for i in range(5000)]
+    began = process_time()
+    incidents = incidents_of(faults)
+    assert process_time() - began < 5
+    assert len(incidents) == 5000
