@@ -148,8 +148,9 @@ def join_fault(
     wanted = _Wanted(fault, task, kernel, node, _told_op_type(fault, kernel))
     found = [source for table in tables for source in _rows_of(table, wanted)]
     found = _narrowed(found, wanted)
-    found += [source for file in files if (source := _of_file(file, wanted)) is not None]
-    found += [source for file in overflows if (source := _of_overflow(file, wanted)) is not None]
+    if task.task is not None:
+        found += [source for file in files if (source := _of_file(file, wanted)) is not None]
+        found += [source for file in overflows if (source := _of_overflow(file, wanted)) is not None]
     found += _of_log(wanted, found)
     contradicts = tuple(source for source in found if source.agrees is False)
     fitting = [source for source in found if source.agrees is not False]
@@ -291,9 +292,9 @@ def _key_of(name: str) -> str:
 def _of_file(file: DumpFile, wanted: _Wanted) -> JoinSource | None:
     """A dump of the failing task by its name, or None. Its device is that of the folder."""
     name, task = file.name, wanted.task
-    if name.is_overflow_record or task.task is None:
+    if name.task_id != task.task or not is_known(name.task_id) or name.is_overflow_record:
         return None
-    if not is_known(name.task_id) or name.task_id != task.task or not _same(file.device, task.device):
+    if not _same(file.device, task.device):
         return None
     if is_known(name.stream_id) and not _same(name.stream_id, task.stream):
         return None
@@ -336,7 +337,7 @@ def _of_overflow(file: OverflowFile, wanted: _Wanted) -> JoinSource | None:
     """An overflow record whose entry is of the failing task: the same operator overflowed as well."""
     task = wanted.task
     for entry in file.record.entries:
-        if entry.is_set and task.task is not None and entry.task_id == task.task:
+        if entry.is_set and entry.task_id == task.task:
             if entry.stream_id == task.stream and _same(file.device, task.device):
                 name = file.artifact.rpartition("/")[2]
                 stamp = file.record.timestamp

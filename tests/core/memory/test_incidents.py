@@ -123,6 +123,10 @@ def test_the_same_failure_in_two_texts_is_one() -> None:
         incident = only(*faults)
         assert incident.root is log
         assert [(one.fault, one.reason) for one in incident.secondary] == [(console, "told-again")]
+    early = exception(3, -0.3, device=None, task=None, artifact="console.txt")
+    incident = only(early, log)
+    assert incident.root is log
+    assert told(incident) == [(3, "told-again", None)]  # what comes before has no delay
     twice = only(log, exception(9, 0, artifact="copy.log", kernel_name="Add_1"))
     assert [one.reason for one in twice.secondary] == ["told-again"]
 
@@ -135,6 +139,12 @@ def test_two_devices_are_two_roots() -> None:
     assert [incident.root for incident in incidents_of(faults)] == list(faults)
     other_process = exception(1, 0, device=0), exception(2, 1, device=0, pid=9)
     assert len(incidents_of(other_process)) == 2
+
+
+def test_minus_one_is_no_process() -> None:
+    # what a device writes for its own pid: two files are two devices then
+    logs = [exception(1, i, device=None, pid=-1, artifact=f"device-{i}.log") for i in range(2)]
+    assert len(incidents_of(logs)) == 2
 
 
 def test_far_apart_are_two_roots() -> None:

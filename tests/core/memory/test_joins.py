@@ -125,6 +125,9 @@ def test_task_time_names_the_kernel(tmp_path: Path) -> None:
     found = joined(join_fault(fault(kernel=mix), [rows]))
     assert (found.operator, found.op_type, found.kernel) == (f"MatMulV3_{HASH}_42", "MatMulV3", mix)
     assert found.sources[0].agrees is True
+    plain = table(tmp_path, "3,my_kernel,KERNEL_MIX_AIC,2,100", header=header)
+    assert joined(join_fault(fault(kernel="my_kernel_mix_aic"), [plain])).sources[0].agrees is True
+    assert joined(join_fault(fault(kernel="my_kernel2_mix_aic"), [plain])).sources[0].agrees is None
 
 
 def test_what_the_log_does_not_say_comes_from_the_profile(tmp_path: Path) -> None:
