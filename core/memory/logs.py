@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import get_args
 
 from npulse.core.findings import Problem
 from npulse.core.formats.hostsan.reader import Reader as HostReader
@@ -27,7 +28,7 @@ from npulse.core.progress import (
     never_cancelled,
 )
 
-from .faults import Fault, LogSummary, LogTrust
+from .faults import Fault, LogSummary, LogTrust, Tool
 from .tools import hostsan, memscope, msdebug, mssanitizer, overlaps, plog
 from .tools.parts import distinct
 
@@ -55,6 +56,14 @@ _GAPS_OF_PROBLEMS = {
 }
 """Problems after which something of the log is missing. "limit" of a reader only says that problems were
 counted, not shown; those of the file are given as `lost`."""
+
+
+_RANKS = {tool: rank for rank, tool in enumerate(get_args(Tool))}
+
+
+def _rank(tool: str) -> tuple[int, str]:
+    """Tools stand in one order, whichever of them is read first."""
+    return _RANKS.get(tool, len(_RANKS)), tool
 
 
 class TextLog:
@@ -127,11 +136,11 @@ class TextLog:
             gaps = distinct(gaps, ("no-markers",))
         summaries = [one for part in parts for one in part.summaries]
         notices = [one for part in parts for one in part.notices]
-        tools = distinct(*(part.tools for part in parts), self._tools)
+        tools = sorted(distinct(*(part.tools for part in parts), self._tools), key=_rank)
         return LogTrust(
             artifact=self._artifact,
             kind=self._kind,
-            tools=tools,
+            tools=tuple(tools),
             checks=parts[0].checks,
             gaps=gaps,
             summaries=tuple(sorted((*summaries, *self._sums), key=lambda one: one.line)),

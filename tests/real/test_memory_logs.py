@@ -548,7 +548,29 @@ def fed(content: bytes, cuts: list[int]) -> tuple[list[Fault], object, object]:
     for begin, end in zip([0, *cuts], [*cuts, len(content)], strict=True):
         faults += log.feed(content[begin:end])
     faults += log.finish()
-    return sorted(faults, key=lambda fault: (fault.byte, fault.kind)), log.trust, log.problems
+    return sorted(faults, key=lambda fault: (fault.byte, repr(fault))), log.trust, log.problems
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lines_of_several_logs_among_each_other(samples: Path, shared: Path, seed: int) -> None:
+    """Whatever comes of torn records: it does not depend on the cut, and each has its place in the log."""
+    chance = random.Random(seed)
+    paths = [path for path in samples.rglob("*") if path.suffix in (".log", ".txt")]
+    paths += [shared / "cases" / name for name in ("C37/leak.log", "C38/serve.log", "C40/compile.log")]
+    for _ in range(40):
+        logs = [path.read_bytes().split(b"\n") for path in chance.sample(sorted(paths), 3)]
+        lines: list[bytes] = []
+        while any(logs):
+            log = chance.choice([one for one in logs if one])
+            n_lines = chance.randint(1, 6)
+            lines += log[:n_lines]
+            del log[:n_lines]
+        content = b"\n".join(lines)[:50_000]
+        whole = fed(content, [])
+        cuts = sorted(chance.sample(range(len(content)), min(len(content), 40)))
+        assert fed(content, cuts) == whole
+        for fault in whole[0]:
+            assert content.count(b"\n", 0, fault.byte) == fault.line - 1
 
 
 def test_sums_stand_where_they_are(shared: Path) -> None:

@@ -26,7 +26,8 @@ def settled(records: Iterable[PlogRecord], texts: Iterable[MemoryText], artifact
             at[text.line] = len(found)
             found.append(fault)
     for record in records:
-        known = at.get(_telling_line(record))
+        line = _telling_line(record)
+        known = at.get(line) if line is not None else None
         if known is not None and isinstance(record, CodedError):
             found[known] = plog.with_code(found[known], record)
             continue
@@ -35,13 +36,14 @@ def settled(records: Iterable[PlogRecord], texts: Iterable[MemoryText], artifact
             continue
         fault = plog.fault_of(record, artifact)
         if fault is not None:
-            at.setdefault(_telling_line(record), len(found))
+            if line is not None:
+                at.setdefault(line, len(found))
             found.append(fault)
     return found
 
 
-def _telling_line(record: PlogRecord) -> int:
-    """The line whose end handed it out; -1 if that was another one."""
+def _telling_line(record: PlogRecord) -> int | None:
+    """The line whose end handed it out; None where that was a later one."""
     if isinstance(record, PythonError):
-        return record.last_line if record.error else -1
-    return record.line if isinstance(record, CodedError) else -1
+        return record.last_line if record.error else None
+    return record.line if isinstance(record, CodedError) else None
