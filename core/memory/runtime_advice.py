@@ -59,9 +59,8 @@ def _task_text(fault: Fault, lang: Lang) -> str:
 
 
 def _kernel_text(fault: Fault, lang: Lang, key: str = "kernel-unknown") -> str:
-    kernel = (
-        text_of(fault, "op_type") or text_of(fault, "kernel_name") or quoted(fault.access.kernel)
-    )  # without hash
+    named = text_of(fault, "op_type") or text_of(fault, "kernel_name")  # the first has no hash
+    kernel = named or quoted(fault.access.kernel)
     node = text_of(fault, "node_name")
     if not kernel:
         return _said(key, lang)
@@ -98,9 +97,10 @@ def _bits_text(fault: Fault, lang: Lang) -> str:
 
 
 def _why_aicore(fault: Fault, lang: Lang) -> list[str]:
-    key = "why-aicore-time" if _is_late(fault) and not _has_error(fault) else "why-aicore"
+    is_late = _is_late(fault) and not _has_error(fault)
+    key = "why-aicore-time" if is_late else "why-aicore"
     told = [_said(key, lang, kernel=_kernel_text(fault, lang), ret=_return_text(fault, lang)).lstrip()]
-    told.append(_said("no-error-bit", lang) if _is_zero(fault) else _bits_text(fault, lang))
+    told.append(_said("no-error-bit", lang) if is_late and _is_zero(fault) else _bits_text(fault, lang))
     code = int_of(fault, "error_code")
     if not told[-1] and code:
         told.append(_said("error-code-told", lang, code=f"{code:#x}"))

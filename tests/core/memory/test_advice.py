@@ -222,6 +222,8 @@ def test_a_bit_error_is_hardware_and_no_bit_is_a_time_out() -> None:
     assert "No error bit is set" in why(late, "en")
     by_code = exception(ret_code=0x30)
     assert "did not end in time" in why(by_code, "en") and "error bit" not in why(by_code, "en")
+    coded = why(exception(error_words=(0, 0, 0), error_code=0x80), "en")
+    assert "0x80" in coded and "No error bit" not in coded
     bare = exception(error_words=(), error_bits=())
     assert "did not end in time" not in why(bare, "en")  # nothing told is not zero
     assert "in front of the kernel" in why(exception(pc_offset=-16), "en")
