@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
+from ..text import safe_text
+
 MAX_HOPS = 8
 """From an inlined call to the declaration that has its name."""
 
@@ -192,10 +194,14 @@ def _text(raw: Any) -> str:
 def main() -> None:
     """Offsets as JSON come in, places as JSON go out; the object's name is the first argument."""
     offsets = [int(offset) for offset in json.load(sys.stdin)]
+    from elftools.common.exceptions import DWARFError, ELFError
+
     answer: dict[str, Any]
     try:
         with open(sys.argv[1], "rb") as file:
             answer = {str(offset): rows for offset, rows in lines_in(file, offsets).items()}
-    except Exception as error:  # the edge of this process
-        answer = {"error": f"{type(error).__name__}: {error}"[:200]}
+    except (DWARFError, ELFError) as error:
+        answer = {"error": safe_text(str(error), 200)}
+    except Exception as error:  # the edge of this process: what damaged data made of the reader
+        answer = {"error": f"it is damaged ({type(error).__name__})"}
     json.dump(answer, sys.stdout)

@@ -7,7 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 MAX_FILES = 200_000
-MAX_ENTRIES = 2_000_000
+MAX_ENTRIES = 1_000_000
+"""Files of any kind and folders that are looked at."""
+
 MAX_DEPTH = 32
 MAX_BEGINNINGS = 2_000
 """Names of files, and of folders, that one begin of a name is compared with."""
@@ -55,16 +57,16 @@ class SourceIndex:
         self._names: list[str] = []
         self._folders: list[tuple[str, str]] = []
         seen: set[str] = set()
-        n_entries = 0
+        self._n_entries = 0
         for path in self._walk(roots):
-            n_entries += 1
-            if n_entries > MAX_ENTRIES or len(seen) >= max_files:
+            name = path.rpartition("/")[2]
+            if os.path.splitext(name)[1].lower() not in SUFFIXES or path in seen:
+                continue
+            if len(seen) >= max_files:
                 self.is_cut = True
                 break
-            name = path.rpartition("/")[2]
-            if os.path.splitext(name)[1].lower() in SUFFIXES and path not in seen:
-                seen.add(path)
-                self._by_name.setdefault(name, []).append(path)
+            seen.add(path)
+            self._by_name.setdefault(name, []).append(path)
         self.n_files = len(seen)
 
     def named(self, name: str) -> Sequence[str]:
@@ -105,7 +107,7 @@ class SourceIndex:
         """All regular files, folder by folder in the order of their names."""
         for root in roots:
             waiting = [(root, 0)]
-            while waiting:
+            while waiting and self._n_entries < MAX_ENTRIES:
                 folder, depth = waiting.pop()
                 files, folders = self._listed(folder)
                 yield from files
@@ -113,6 +115,7 @@ class SourceIndex:
                     waiting.extend((name, depth + 1) for name in reversed(folders))
                 elif folders:
                     self.is_cut = True
+            self.is_cut |= bool(waiting)
 
     def _listed(self, folder: str) -> tuple[list[str], list[str]]:
         files: list[str] = []
@@ -120,7 +123,8 @@ class SourceIndex:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if len(files) + len(folders) > MAX_ENTRIES:
+                    self._n_entries += 1
+                    if self._n_entries > MAX_ENTRIES:
                         self.is_cut = True
                         break
                     if entry.is_dir(follow_symlinks=False):

@@ -213,6 +213,15 @@ def test_more_files_than_are_looked_through(op: Path, monkeypatch: pytest.Monkey
     assert reason_of(look(roots, "other.cpp")) == "too-large"
 
 
+@pytest.mark.parametrize(("n_less", "is_cut"), [(10, True), (1, True), (0, False)])
+def test_more_entries_than_are_looked_at(
+    op: Path, monkeypatch: pytest.MonkeyPatch, n_less: int, is_cut: bool
+) -> None:
+    """Folders and files of other kinds count as well."""
+    monkeypatch.setattr(source_index, "MAX_ENTRIES", len(list(op.rglob("*"))) - n_less)
+    assert SourceRoots([op]).index.is_cut == is_cut
+
+
 def test_depth_links_and_folders_of_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_index, "MAX_DEPTH", 3)
     root = tree(tmp_path / "r", "a/b/c/in.cpp", "a/b/c/d/too_deep.cpp", ".git/x.cpp", "node_modules/y.cpp")
