@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .analysis import AnalysisOptions
 from .findings import Finding, Problem, Report, Verdict, with_problems
+from .memory import run_report as memory_run_report
+from .memory.analyse import Memory
+from .memory.report import report as memory_report
 from .overflow import run_report as overflow_run_report
 from .overflow.analyse import Overflow
 from .overflow.report import report as overflow_report
@@ -101,6 +104,29 @@ class OverflowReport(AreaAnswer):
         return _frame(overflow_table(self.found))
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryReport(AreaAnswer):
+    """The memory faults of a round, grouped by code site, and their report."""
+
+    found: Memory
+
+    @property
+    def origin(self) -> Finding | None:
+        """The fault to look at first; None where there is no error."""
+        return next((finding for finding in self.findings if finding.severity == "error"), None)
+
+    @property
+    def max_error(self) -> float:
+        """How many sites are errors, as there is no size of a memory fault."""
+        return float(self.report.counts["errors"])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """All sites with the contract's columns as a pandas frame; absent values are NA."""
+        from .memory.table import memory_table
+
+        return _frame(memory_table(self.found))
+
+
 def _frame(table: Table) -> pandas.DataFrame:
     import pandas
 
@@ -166,6 +192,34 @@ def first_overflow(
     golden = ", ".join(chosen[-1].golden)
     told = overflow_report(found, lang=asked.lang, tables=asked.tables, golden=golden)
     return OverflowReport(with_problems(told, opened.problems), found)
+
+
+def memory(
+    run: Run | StrPath,
+    *,
+    source_roots: Sequence[StrPath] = (),
+    options: AnalysisOptions | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: Callable[[Memory], None] | None = None,
+) -> MemoryReport:
+    """The memory faults in the newest round of a run that has a log, grouped by code site.
+
+    source_roots: folders in which the user's sources lie. options: round, rank, criteria, language ... as a
+    command takes them. InputError where there is nothing to look at.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    asked = options or AnalysisOptions()
+    if source_roots:
+        asked = replace(asked, source_roots=tuple(Path(root) for root in source_roots))
+    chosen = memory_run_report.selections(opened, asked)
+    if not chosen:
+        raise memory_run_report.nothing_here(opened)
+    found = memory_run_report.look(
+        opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
+    )
+    told = memory_report(found, lang=asked.lang, tables=asked.tables)
+    return MemoryReport(with_problems(told, opened.problems), found)
 
 
 def choose_pair(

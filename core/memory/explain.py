@@ -25,6 +25,7 @@ from .figures import (
     subject_of,
 )
 from .incidents import MISSING, REASONS, Incident
+from .joins import Joined
 from .leaks import repeat_of
 from .phrases import raised, sentences
 from .places import Built, Missing, words_of
@@ -206,8 +207,18 @@ def _built(site: Site) -> Built:
 
 def _joined(found: Memory, site: Site, lang: Lang) -> str:
     joined = found.joined.get(site.key)
-    if joined is None or not joined.sources:
+    if joined is None:
         return ""
+    against = ""
+    if joined.contradicts:
+        other = joined.contradicts[0]
+        against = say(TEXTS, "joined-contradicts", lang, other=shown_name(other.name or other.op_type))
+    if not joined.sources:
+        return against
+    return ", ".join(filter(None, (_operator_text(joined, lang), against)))
+
+
+def _operator_text(joined: Joined, lang: Lang) -> str:
     source = joined.sources[0]
     if not joined.operator:
         names = dict.fromkeys(safe_text(one.name, 80) for one in joined.sources)

@@ -213,9 +213,9 @@ class _Building:
         self.n_mixed += fault.is_mixed
         self.n_objects += fault.n_objects or 0
         self.total_bytes += fault.size_bytes or 0
-        size = fault.size_bytes if fault.is_leak else fault.access.size_bytes
+        size = _size_of(fault)
         if size is not None and (size in self.sizes or len(self.sizes) < MAX_RANGES):
-            self.sizes[size] += (fault.n_objects or 1) if fault.is_leak else 1
+            self.sizes[size] += 1
         if fault.block is not None:
             self.distance = _wider(self.distance, fault.block.distance_bytes)
         self.address = _wider(self.address, fault.access.address)
@@ -263,6 +263,13 @@ class _Building:
             n_mixed=self.n_mixed,
             group=self.group,
         )
+
+
+def _size_of(fault: Fault) -> int | None:
+    """Bytes of the access or of the leaked block; a sum over several blocks tells the size of none."""
+    if not fault.is_leak:
+        return fault.access.size_bytes
+    return fault.size_bytes if fault.n_objects in (None, 1) else None
 
 
 def merge_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -23,7 +23,9 @@ from npulse.core.run.model import Artifact
 from .faults import Fault
 from .joins import DumpFile, Joined, OverflowFile, dump_file_of, join_fault
 
-TABLES = frozenset(("prof.op_summary", "prof.task_time"))
+TABLES = frozenset(
+    ("prof.op_summary", "prof.task_time", "prof.kernel_details", "prof.l2_cache", "prof.aicpu")
+)
 FOLDERS = frozenset(("cann.dump", "cann.exception", "cann.opdebug"))
 DUMPS = frozenset(("msprobe.dump",))
 

@@ -96,8 +96,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "joined-several": ("one of: {names}", "以下之一：{names}"),
     "joined-contradicts": (
-        "but the profile names {other} for this task",
-        "但 profile 中该任务为 {other}",
+        "another source has {other} under the ids of this task",
+        "另一来源中该任务的 id 对应 {other}",
     ),
     "consequences": ("{n} later events only follow from it", "其后 {n} 个事件只是后果"),
     "follows": ("follows from {root}{delay}: {reason}", "由 {root} 引起{delay}：{reason}"),

@@ -49,6 +49,9 @@ _ALSO: Mapping[str, tuple[Area, ...]] = {
     "npulse.round": ("overflow", "memory"),
     "prof.op_summary": ("memory",),
     "prof.task_time": ("memory",),
+    "prof.kernel_details": ("memory",),
+    "prof.l2_cache": ("memory",),
+    "prof.aicpu": ("memory",),
 }
 
 _READ = frozenset(

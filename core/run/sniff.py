@@ -68,6 +68,8 @@ _LOOKS: dict[str, Look] = {
 # Table names lie deep; a report may stand at the end of a long log.
 _HEAD_BYTES: dict[Look, int] = {"sqlite": 8192, "script": 16384}
 _TAIL_BYTES: dict[Look, int] = {"json": 256, "text": 4096}
+LOOKED_AT_BYTES = 8192
+"""Of a text file, at both ends together."""
 
 # Parts of a dump that are read with it, and texts that only speak about artifacts.
 _NEVER = frozenset({"dump.json", "debug.json", "stack.json", "construct.json", "op_param.json"})

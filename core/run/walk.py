@@ -11,8 +11,9 @@ from ..findings import Problem
 from ..progress import IsCancelled, Progress, ProgressCallback, check
 from . import folders
 from .folders import Folder, IndexLook
+from .long_texts import Allowance, look_through
 from .paths import Parts, is_rank_folder, is_round_folder, is_step_folder, natural_key, shown
-from .sniff import Look, Sniffed, cann_kind, kind_by_name, look_for, named_kind, sniff
+from .sniff import LOOKED_AT_BYTES, Look, Sniffed, cann_kind, kind_by_name, look_for, named_kind, sniff
 
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
 _DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log")
@@ -74,6 +75,7 @@ class Walk:
     files: list[FoundFile] = field(default_factory=list)
     fruitless: dict[tuple[Parts, str], int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    allowance: Allowance = field(default_factory=Allowance)
     n_problems: dict[str, int] = field(default_factory=dict)
 
 
@@ -93,6 +95,9 @@ def walk_all(walk: Walk) -> None:
             message = f"{count - MAX_FRUITLESS_LOOKS:,} more files *{suffix} were not looked into: "
             message += f"{MAX_FRUITLESS_LOOKS:,} of them were foreign"
             add_problem(walk, "limit", parts, message, "open the folder of the tool's output itself")
+    if walk.allowance.n_unread:
+        message = f"{walk.allowance.n_unread:,} long text files were looked at only in part"
+        add_problem(walk, "limit", (), message, "open the log itself")
     for kind, count in walk.n_problems.items():
         if count > _MAX_PROBLEMS_OF_KIND:
             message = f"{count - _MAX_PROBLEMS_OF_KIND:,} more of this kind"
@@ -292,9 +297,23 @@ def _looked_into(walk: Walk, todo: Todo, name: str, look: Look) -> Sniffed | Non
         walk.fruitless[place] = fruitless + 1
         return None
     found = _sniffed(walk, todo, name, look)
+    if found is None and look == "text":
+        found = _in_the_middle(walk, todo, name)
     if fruitless < MAX_FRUITLESS_LOOKS:  # beyond it the number tells how many were not opened
         walk.fruitless[place] = 0 if found is not None else fruitless + 1
     return found
+
+
+def _in_the_middle(walk: Walk, todo: Todo, name: str) -> Sniffed | None:
+    """What a long text file holds that says nothing at either end."""
+    path = os.path.join(todo.path, name)
+    try:
+        if os.lstat(path).st_size <= LOOKED_AT_BYTES:
+            return None
+        check(walk.is_cancelled)
+        return look_through(path, walk.allowance)
+    except OSError:
+        return None  # told by the first look, if it was there then
 
 
 def _kind_of_many(name: str, look: Look | None, parts: Parts) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,7 @@ from npulse.core.analysis import AnalysisOptions
 from npulse.core.api import OverflowReport, first_overflow
 from npulse.core.findings import Finding
 
-
-def expected(case: Path) -> dict[str, Any]:
-    """The checkable values of expect.md."""
-    block = re.search(r"```json\n(.*?)```", (case / "expect.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert block is not None
-    values: dict[str, Any] = json.loads(block[1])
-    return values
+from .values import expected
 
 
 def look(case: Path) -> OverflowReport:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +9,7 @@ import pytest
 
 from npulse.core.api import PrecisionReport, compare
 
-
-def expected(case: Path) -> dict[str, Any]:
-    """The checkable values of expect.md."""
-    text = (case / "expect.md").read_text(encoding="utf-8")
-    block = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    assert block is not None
-    values: dict[str, Any] = json.loads(block[1])
-    return values
+from .values import expected
 
 
 def rows(report: PrecisionReport) -> dict[str, dict[str, Any]]:

@@ -23,8 +23,8 @@ def test_these_kinds_are_read() -> None:
 def test_what_an_overflow_was_switched_on_with_is_of_that_area_too() -> None:
     settings = {"cann.acl_config", "device.environment", "device.script", "npulse.round"}
     assert settings <= {kind.id for kind in kinds_of("overflow")}
-    assert KINDS["device.script"].areas == ("device", "overflow")
-    assert KINDS["npulse.round"].areas == ("rounds", "overflow")
+    assert KINDS["device.script"].areas == ("device", "overflow", "memory")
+    assert KINDS["npulse.round"].areas == ("rounds", "overflow", "memory")
 
 
 def test_every_area_has_kinds_and_they_make_up_the_table() -> None:

@@ -1,0 +1,90 @@
+"""Leaks: sums, the check against the tool's total, and blocks that every call leaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from npulse.core.memory.faults import Access, Fault, Frame, LogSummary, LogTrust
+from npulse.core.memory.leaks import LeakTotals, Repeat, Total, largest, repeat_of
+from npulse.core.memory.sites import Site, Sites
+
+
+def leak(size: int, line: int = 15, n: int = 1, kind: str = "leak", artifact: str = "a.log") -> Fault:
+    access = Access(frames=(Frame("run.cpp", line),))
+    return Fault(
+        "msSanitizer", kind, "error", "", artifact, 1, 1, (access,), size_bytes=size, n_objects=n
+    )  # fmt: skip
+
+
+def sites_of(*leaks: Fault) -> tuple[Site, ...]:
+    sites = Sites(lambda frames: frames[0] if frames else None)
+    for one in leaks:
+        sites.add(one)
+    return sites.snapshot()
+
+
+def test_records_are_checked_against_the_total() -> None:
+    totals = LeakTotals()
+    for one in (leak(320), leak(4096), leak(768), leak(640, kind="unused memory")):
+        totals.add(one)
+    summaries = (LogSummary("leak", 3, 5184, 9), LogSummary("unused memory", 2, 700, 12))
+    leaks, unused = totals.checks([LogTrust("a.log", "", summaries=summaries)])
+    assert (leaks.found, leaks.matches, leaks.line) == (Total(3, 5184), True, 9)
+    assert (unused.found, unused.matches, unused.n_told, unused.told_bytes) == (Total(1, 640), False, 2, 700)
+
+
+def test_totals_of_several_runs_in_one_log_are_added() -> None:
+    totals = LeakTotals()
+    for _ in range(2):
+        totals.add(leak(100))
+    summaries = (LogSummary("leak", 1, 100, 3), LogSummary("leak", 1, 100, 9))
+    (check,) = totals.checks([LogTrust("a.log", "", summaries=summaries)])
+    assert check.matches is True
+
+
+def test_a_total_without_records_is_a_mismatch_and_no_total_says_nothing() -> None:
+    (check,) = LeakTotals().checks([LogTrust("a.log", "", summaries=(LogSummary("leak", 2, 64, 1),))])
+    assert check.found == Total() and check.matches is False
+    totals = LeakTotals()
+    totals.add(leak(64))
+    (check,) = totals.checks([LogTrust("a.log", "")])
+    assert check.matches is None
+
+
+def test_each_log_is_checked_by_itself() -> None:
+    totals = LeakTotals()
+    totals.add(leak(64))
+    totals.add(leak(8, artifact="b.log"))
+    trusts = [
+        LogTrust("a.log", "", summaries=(LogSummary("leak", 1, 64, 1),)),
+        LogTrust("b.log", "", summaries=(LogSummary("leak", 1, 64, 1),)),
+    ]
+    assert [check.matches for check in totals.checks(trusts)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "want"),
+    [
+        ([4096] * 5, Repeat(4096, 5)),
+        ([4096] * 3 + [64, 80], Repeat(4096, 3)),
+        ([4096, 4096], None),
+        ([4096] * 3 + [64, 80, 90], None),
+        ([1, 2, 3, 4], None),
+    ],
+)
+def test_one_size_again_and_again_is_a_workspace(sizes: list[int], want: Repeat | None) -> None:
+    (site,) = sites_of(*(leak(size) for size in sizes))
+    assert repeat_of(site, 3) == want
+
+
+def test_a_record_of_many_blocks_does_not_tell_their_size() -> None:
+    """Host sanitizers sum blocks of one stack: 5 blocks of 500 bytes may have any sizes."""
+    (site,) = sites_of(leak(500, n=5), leak(500, n=5))
+    assert (site.n_objects, site.total_bytes) == (10, 1000)
+    assert repeat_of(site, 3) is None
+
+
+def test_the_largest_site() -> None:
+    sites = sites_of(leak(100, 1), leak(60, 2), leak(60, 2), leak(900, 3, kind="unused memory"))
+    found = largest(sites)
+    assert found is not None and found.total_bytes == 120
