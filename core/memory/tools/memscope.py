@@ -111,7 +111,7 @@ class EventFaults:
     """The faults that follow from a table's events, in batches. n_unknown: releases of blocks from before.
 
     Rows are taken in the order of their times where all have one (threads write as they come), else as they
-    stand. Cost: one pass over the rows, and memory with the number of addresses.
+    stand. Cost: one pass over the rows, and memory with the number of addresses and of accesses.
     """
 
     def __init__(self, table: MemscopeTable, artifact: str) -> None:
@@ -119,6 +119,9 @@ class EventFaults:
         self._table = table
         self._artifact = artifact
         self._blocks: dict[tuple[int, int, int, int], _Known] = {}
+        self._in_question: frozenset[int] = (
+            frozenset()
+        )  # allocations that an access names; of others no one asks
         self._freed: dict[tuple[int, int], int] = {}  # process and allocation -> row that released it
         self._ended: dict[int, None] = {}  # processes that told their end
 
@@ -138,6 +141,8 @@ class EventFaults:
             return
         names = [name.upper() for name in table.events]
         types = [name.upper() for name in table.event_types]
+        is_access = np.isin(table.event, [code for code, name in enumerate(names) if name == "ACCESS"])
+        self._in_question = frozenset(np.unique(table.allocation_id[is_access]).tolist())
         for row in self._order():
             event = names[table.event[row]] if table.event[row] >= 0 else ""
             if event == "MALLOC":
@@ -193,7 +198,7 @@ class EventFaults:
             known.is_open = False
         else:
             yield self._fault(row, "double-free", "error", block=known.row)
-        if allocation is not None and known is not None:
+        if allocation is not None and known is not None and allocation[1] in self._in_question:
             self._freed.setdefault(allocation, row)
 
     def _accessed(self, row: int) -> Iterator[Fault]:
