@@ -119,9 +119,7 @@ class EventFaults:
         self._table = table
         self._artifact = artifact
         self._blocks: dict[tuple[int, int, int, int], _Known] = {}
-        self._in_question: frozenset[int] = (
-            frozenset()
-        )  # allocations that an access names; of others no one asks
+        self._in_question: frozenset[int] = frozenset()  # allocations that an access names
         self._freed: dict[tuple[int, int], int] = {}  # process and allocation -> row that released it
         self._ended: dict[int, None] = {}  # processes that told their end
 
