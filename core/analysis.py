@@ -30,6 +30,7 @@ class AnalysisOptions:
     criteria: thresholds as the user wrote them; only the area knows their names. jobs: worker processes
     (0: as many as processors). cluster: a Dask scheduler. cache: None keeps and reads nothing. saturation:
     what the user says of the device, None for nothing. source_roots: folders in which the user's sources lie.
+    kernel_objects: object files of kernels.
     """
 
     lang: Lang = "en"
@@ -44,6 +45,7 @@ class AnalysisOptions:
     cache: Cache | None = None
     saturation: bool | None = None
     source_roots: tuple[Path, ...] = ()
+    kernel_objects: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from npulse.core.run.settings import Setting, settings_in
 
 from .cleanup import CleanUp, RoundSites, clean_up
 from .criteria import Settings
+from .debug_logs import operands_of, read_debug_logs, with_allocations
 from .event_order import KINDS as EVENTS
 from .excerpts import Excerpt, excerpts_of
 from .faults import Fault, Frame, LogTrust
@@ -32,8 +33,9 @@ from .joins import Joined
 from .kinds import LOGS, nearness, rule_of
 from .leaks import LeakCheck, LeakTotals
 from .logs import FaultLog
+from .objects import objects_of, with_object_lines
 from .places import SourceRoots, user_frame
-from .sites import Key, Site, Sites
+from .sites import FindUserFrame, Key, Site, Sites
 from .task_sources import TaskSources, read_task_sources
 
 FIRST_UPDATE_S = 0.25
@@ -60,7 +62,8 @@ class Memory:
 
     sites: in the order in which they should be looked at. incidents: failures on the device with what only
     followed; incident_of, secondary_of, joined: by the key of the site that an event became. excerpts:
-    source text by site.
+    source text by site. operands: of the instruction, where msSanitizer's debug log is there. object_hint:
+    what is missing here to read kernel objects that are at hand.
     stage: "reading" while logs are still being read, then "complete". n_faults: reports in the logs.
     n_left_out: those of sites beyond the limit.
     """
@@ -79,11 +82,13 @@ class Memory:
     incident_of: Mapping[Key, Incident] = field(default_factory=dict)
     secondary_of: Mapping[Key, tuple[Secondary, Incident]] = field(default_factory=dict)
     joined: Mapping[Key, Joined] = field(default_factory=dict)
+    operands: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     excerpts: Mapping[Key, tuple[Excerpt, ...]] = field(default_factory=dict)
     cleanup: CleanUp | None = None
     stage: str = "complete"
     n_faults: int = 0
     n_left_out: int = 0
+    object_hint: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -127,6 +132,7 @@ def analyse(
     if reading.has_tasks:
         sources = read_task_sources(artifacts, root, problems, progress, is_cancelled)
     found = reading.memory(round_name, artifacts, settings, context, sources=sources)
+    found = _completed(found, reading.user_frame, problems, progress, is_cancelled)
     before = [
         _round_sites(name, members, root, roots, is_cancelled)
         for name, members in earlier
@@ -134,6 +140,26 @@ def analyse(
     ]
     own = RoundSites(round_name, found.sites, found.trusts, ended_early(found.trusts))
     return _with(found, clean_up([*before, own]), is_cancelled)
+
+
+def _completed(
+    found: Memory,
+    user_frame: FindUserFrame,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> Memory:
+    """With what lies beside the logs: kernel objects for program counters, the debug log for operands."""
+    objects = objects_of(found.artifacts, found.root, found.settings.kernel_objects)
+    resolved = with_object_lines(found.sites, objects, user_frame, problems, is_cancelled)
+    logs = read_debug_logs(resolved.sites, found.artifacts, found.root, problems, progress, is_cancelled)
+    return replace(
+        found,
+        sites=with_allocations(resolved.sites, logs),
+        operands=operands_of(resolved.sites, logs),
+        object_hint=resolved.hint,
+        problems=tuple(problems),
+    )
 
 
 def ended_early(trusts: Iterable[LogTrust]) -> bool:
@@ -155,13 +181,14 @@ class _Reading:
         self._root, self._roots = root, roots
         self._problems = problems
         self._progress, self._is_cancelled = progress, is_cancelled
-        self._sites = Sites(self._user_frame)
+        self._sites = Sites(self.user_frame)
         self._leaks = LeakTotals()
         self._events: list[Fault] = []
         self._n_events_left_out = 0
         self.trusts: list[LogTrust] = []
 
-    def _user_frame(self, frames: tuple[Frame, ...]) -> Frame | None:
+    def user_frame(self, frames: tuple[Frame, ...]) -> Frame | None:
+        """The first frame of the user's own code."""
         place = user_frame(frames, self._roots)
         return None if place is None else frames[place]
 
@@ -219,7 +246,7 @@ class _Reading:
         stage: str = "complete",
     ) -> Memory:
         """What is known so far."""
-        events = Sites(self._user_frame)
+        events = Sites(self.user_frame)
         incidents = incidents_of(self._events, is_blocking=_is_blocking(context))
         followers = {id(one.fault): (one, incident) for incident in incidents for one in incident.secondary}
         by_root = {id(incident.root): incident for incident in incidents}

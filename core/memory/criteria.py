@@ -22,8 +22,12 @@ class Criteria:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to look. source_roots: where the user's sources lie now; files outside of them are never opened."""
+    """How to look. source_roots: where the user's sources lie now; files outside of them are never opened.
+
+    kernel_objects: object files of kernels, beside those in the run.
+    """
 
     criteria: Criteria = field(default_factory=Criteria)
     source_roots: tuple[Path, ...] = ()
+    kernel_objects: tuple[Path, ...] = ()
     rank: int | None = None

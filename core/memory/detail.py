@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from npulse.core.text import Lang, safe_text, say
-from npulse.core.views import CodeLine, Detail
+from npulse.core.views import CodeLine, Detail, Source
 
 from .analyse import Memory
 from .drawing import draw
@@ -14,6 +14,7 @@ from .excerpts import Excerpt
 from .explain import message_of, next_of
 from .faults import Access, Fault, Frame
 from .figures import hexadecimal, place_text, shown_name, site_figures, subject_of
+from .places import Built, Missing, words_of
 from .sites import Site
 from .texts import TEXTS
 
@@ -25,23 +26,46 @@ _FACTS = (
     "serial_last", "block_bytes", "side", "distance_bytes", "variable", "allocated_at", "freed_at",
     "stream_id", "task_id", "flip", "ret_code", "error_code", "error_bits", "operator", "count", "tool",
 )  # fmt: skip
+_CODES = frozenset(("ret_code", "error_code"))
+_IDS = frozenset(
+    ("devices", "pids", "stream_id", "task_id", "device_id", "flip", "serial_first", "serial_last", "line")
+)
 
 
 def site_detail(found: Memory, place: int, lang: Lang) -> Detail:
     """All that is known of one site, in the order in which it helps. Opens no file."""
     site = found.sites[place]
     access = site.first.access
-    has_drawing = site.first.block is not None or access.address is not None
-    excerpt = next((one for one in found.excerpts.get(site.key, ()) if one.lines), None)
+    is_on_chip = access.address is not None and not site.first.hazard  # a race is no matter of bounds
+    has_drawing = site.first.block is not None or is_on_chip
+    excerpts = found.excerpts.get(site.key, ())
+    excerpt = next((one for one in excerpts if one.lines), excerpts[0] if excerpts else None)
     return Detail(
         name=shown_name(subject_of(site)),
         headline=message_of(found, place, lang),
         facts=tuple(facts_of(site)),
         next_step=next_of(found, place, lang),
-        source=None if excerpt is None else (place_text(excerpt.frame), None, ""),
+        source=_source(site, excerpt, lang) if excerpt is not None else None,
         code=code_lines(excerpt) if excerpt is not None else (),
         draw=partial(_drawn, site.first) if has_drawing else None,
     )
+
+
+def _source(site: Site, excerpt: Excerpt, lang: Lang) -> Source | None:
+    """The place as the log has it, and why its text is not at hand; of no place the headline says why."""
+    if not excerpt.frame.has_line:
+        return None
+    return shown_name(place_text(excerpt.frame)), None, missing_words(site, excerpt, lang)
+
+
+def missing_words(site: Site, excerpt: Excerpt, lang: Lang) -> str:
+    """Why an excerpt has no lines and what would give them; "" where it has some."""
+    if any(number == excerpt.marked for number, _ in excerpt.lines):
+        return ""
+    # what is left where a file was found and has no such line, or could not be opened as text
+    missing = excerpt.missing or Missing("line-past-end")
+    built: Built = "kernel" if site.first.access.cores or site.pcs else "host"
+    return words_of(missing, lang, built)
 
 
 def _drawn(fault: Fault, width: int, is_ascii: bool) -> tuple[str, ...]:
@@ -60,14 +84,17 @@ def facts_of(site: Site) -> Iterator[tuple[str, str]]:
     for name in _FACTS:
         value = figures.get(name)
         if value is not None:
-            yield name, shown_value(value)
+            yield name, shown_value(value, name)
 
 
-def shown_value(value: object) -> str:
+def shown_value(value: object, name: str = "") -> str:
+    """A figure for people: counts with commas, ids as they are, codes in base 16 as the logs write them."""
     if isinstance(value, list | tuple):
-        return ", ".join(shown_value(one) for one in value[:8]) + (" ..." if len(value) > 8 else "")
+        return ", ".join(shown_value(one, name) for one in value[:8]) + (" ..." if len(value) > 8 else "")
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
+        if name in _CODES:
+            return f"{value:#x}"
+        return str(value) if name in _IDS else f"{value:,}"
     return shown_name(str(value))
 
 

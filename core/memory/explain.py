@@ -175,11 +175,16 @@ def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
     yield _joined(found, site, lang)
     incident = found.incident_of.get(site.key)
     if incident is not None and incident.secondary:
-        yield say(TEXTS, "consequences", lang, n=len(incident.secondary))
+        yield counted(lang, "consequences", len(incident.secondary))
+    if site.key in found.operands:
+        shown = "; ".join(shown_name(text, 300) for text in found.operands[site.key][:2])
+        yield say(TEXTS, "operands", lang, operands=shown)
+    if site.resolved_by:
+        yield say(TEXTS, "resolved", lang, name=shown_name(site.resolved_by))
     if site.n_cut:
         yield say(TEXTS, "is-cut", lang)
     if site.n_partial:
-        yield say(TEXTS, "is-partial", lang, n=site.n_partial)
+        yield counted(lang, "is-partial", site.n_partial)
     if site.n_mixed:
         yield say(TEXTS, "is-mixed", lang)
     if found.cleanup is not None:
@@ -201,7 +206,8 @@ def _built(site: Site) -> Built:
     """What the place of a site is in."""
     if site.first.tool not in ("msSanitizer", "CANN"):
         return "host"
-    is_of_host = site.first.is_leak or site.first.kind == "illegal free"
+    access = site.first.access
+    is_of_host = site.first.tool == "msSanitizer" and not (access.kernel or site.cores or site.pcs)
     return "runtime-call" if is_of_host else "kernel"
 
 

@@ -20,6 +20,7 @@ _RULES: Mapping[str, str] = {
     "use-of-uninitialized-value": "uninitialized",
     "illegal free": "free",
     "double-free": "free",
+    "use after free": "access",
     "bad-free": "free",
     "alloc-dealloc-mismatch": "free",
     "new-delete-type-mismatch": "free",

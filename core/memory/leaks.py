@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .faults import LEAKS, Fault, LogTrust
+from .faults import LEAKS, Fault, LogSummary, LogTrust
 from .sites import Site
+
+ROUNDED_BY = 0.01
+_ROUNDING = frozenset(("msMemScope",))
+"""Tools that print megabytes with few digits, in the records as in the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class LeakCheck:
 
     artifact: str
     kind: str
+    tool: str
     found: Total
     n_told: int | None
     told_bytes: int | None
@@ -36,39 +41,46 @@ class LeakCheck:
         """None where there is nothing to compare with."""
         if self.told_bytes is None and self.n_told is None:
             return None
-        same_bytes = self.told_bytes in (None, self.found.size_bytes)
-        return same_bytes and self.n_told in (None, self.found.n)
+        if self.n_told not in (None, self.found.n):
+            return False
+        if self.told_bytes is None:
+            return True
+        allowed = self.told_bytes * ROUNDED_BY if self.tool in _ROUNDING else 0
+        return abs(self.told_bytes - self.found.size_bytes) <= allowed
 
 
 class LeakTotals:
     """Adds up leaks by log and kind while they are read."""
 
     def __init__(self) -> None:
-        self._totals: dict[tuple[str, str], Total] = {}
+        self._totals: dict[tuple[str, str, str], Total] = {}
 
     def add(self, fault: Fault) -> None:
         if fault.is_leak:
-            key = fault.artifact, fault.kind
+            key = fault.artifact, fault.kind, fault.tool
             before = self._totals.get(key, Total())
             size = before.size_bytes + (fault.size_bytes or 0)
             self._totals[key] = Total(before.n + (fault.n_objects or 1), size)
 
     def checks(self, trusts: Iterable[LogTrust]) -> tuple[LeakCheck, ...]:
-        """One for each kind that a log has records or a SUMMARY of, in the order of the logs."""
+        """One for each kind and tool of which a log has records or a SUMMARY, in the order of the logs."""
         found = []
         for trust in trusts:
-            for kind in sorted(LEAKS):
-                total = self._totals.get((trust.artifact, kind))
-                told = [one for one in trust.summaries if one.what == kind]
-                if total is None and not told:
-                    continue
-                counts = [one.count for one in told]
-                sizes = [one.size_bytes for one in told]
-                n_told = sum(n for n in counts if n is not None) if told and None not in counts else None
-                size = sum(n for n in sizes if n is not None) if told and None not in sizes else None
-                line = told[0].line if told else None
-                found.append(LeakCheck(trust.artifact, kind, total or Total(), n_told, size, line))
+            told = [one for one in trust.summaries if one.what in LEAKS]
+            own = {key[1:]: total for key, total in self._totals.items() if key[0] == trust.artifact}
+            for kind, tool in sorted({*own, *((one.what, one.tool) for one in told)}):
+                sums = [one for one in told if (one.what, one.tool) == (kind, tool)]
+                found.append(_check(trust.artifact, kind, tool, own.get((kind, tool), Total()), sums))
         return tuple(found)
+
+
+def _check(artifact: str, kind: str, tool: str, total: Total, sums: Sequence[LogSummary]) -> LeakCheck:
+    """A total that one of several lines does not give is not known."""
+    counts = [one.count for one in sums if one.count is not None]
+    sizes = [one.size_bytes for one in sums if one.size_bytes is not None]
+    n_told = sum(counts) if sums and len(counts) == len(sums) else None
+    told_bytes = sum(sizes) if sums and len(sizes) == len(sums) else None
+    return LeakCheck(artifact, kind, tool, total, n_told, told_bytes, sums[0].line if sums else None)
 
 
 @dataclass(frozen=True, slots=True)

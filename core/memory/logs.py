@@ -35,14 +35,6 @@ from .tools.parts import distinct
 TABLE = "memscope.dump"
 """The one kind of artifact that is a table, not lines."""
 
-KINDS = frozenset(
-    (
-        *("sanitizer.mssanitizer", "sanitizer.host", "runtime.plog", "runtime.console", "compiler.log"),
-        *("memscope.leaks", "msdebug.transcript", TABLE),
-    )
-)
-"""Kinds of artifacts in which faults are told."""
-
 MAX_NOTICES = 100
 MAX_SUMMARIES = 1000
 
@@ -264,17 +256,3 @@ def _trust_of_table(table: MemscopeTable | None, artifact: str, n_bytes: int) ->
     last = int(table.line[-1]) if len(table.line) else 0
     tools = (memscope.TOOL,) if table.kind is not None else ()
     return LogTrust(artifact, TABLE, tools=tools, gaps=gaps, n_lines=last, n_bytes=n_bytes)
-
-
-def read_faults(
-    path: Path,
-    *,
-    root: Path | None = None,
-    kind: str = "",
-    artifact: str = "",
-    progress: ProgressCallback = ignore_progress,
-    is_cancelled: IsCancelled = never_cancelled,
-) -> tuple[FaultLog, Iterator[list[Fault]]]:
-    """A file and its faults: the log, for trust and problems, and the lists to go through; see `FaultLog`."""
-    log = FaultLog(path, root, kind, artifact)
-    return log, log.faults(progress, is_cancelled)

@@ -147,6 +147,8 @@ def told(found: Memory, counted: Counter[str], lang: Lang) -> Iterator[str]:
     if found.context:
         shown = "; ".join(shown_name(setting.text) for setting in found.context)
         yield say(TEXTS, "told-settings", lang, settings=shown)
+    if found.object_hint:
+        yield say(TEXTS, "told-object", lang, hint=found.object_hint)
     if found.sites:
         roots = ", ".join(map(str, found.settings.source_roots))
         key = "told-roots" if roots else "told-no-roots"

@@ -109,6 +109,7 @@ def look(
     settings = Settings(
         criteria=Criteria.parse(options.criteria) if options.criteria else Criteria(),
         source_roots=options.source_roots,
+        kernel_objects=options.kernel_objects,
         rank=options.rank,
     )
     return analyse(

@@ -43,7 +43,7 @@ class Site:
     than the order of the log. members: the first 200. places: for each access the user's frame, None where
     nothing is known; group: a word that keeps apart what would else be one site. n_objects, total_bytes: of
     leaks. sizes: (size, how many faults) of the most frequent ones; n_sizes: of how many. cores, devices,
-    pids, threads: of all accesses.
+    pids, threads: of all accesses. resolved_by: the kernel object that gave the places, "" where the log did.
     """
 
     key: Key
@@ -70,6 +70,7 @@ class Site:
     n_partial: int
     n_mixed: int
     group: str = ""
+    resolved_by: str = ""
 
     @property
     def place(self) -> Frame | None:
@@ -169,9 +170,10 @@ def _where(access: Access, place: Frame | None) -> object:
 
 def _message_of(fault: Fault) -> str:
     """Faults without place, memory and size have nothing but their text that tells them apart."""
-    access = fault.access
-    is_bare = not (access.kernel or access.space or access.size_bytes)
-    return fault.message if is_bare else ""
+    access, code = fault.access, fault.figures.get("code")
+    if access.kernel or access.space or access.size_bytes:
+        return ""
+    return str(code) if code else fault.message
 
 
 @dataclass(slots=True)

@@ -12,10 +12,12 @@ from npulse.core.text import Lang, say
 from npulse.core.views import Detail, Strip, shown_figure
 
 from .analyse import Memory
-from .detail import shown_value, site_detail, where_lines
+from .detail import missing_words, shown_value, site_detail, where_lines
+from .excerpts import Excerpt, excerpt_of
 from .explain import site_finding
 from .figures import subject_of
 from .report import report
+from .sites import Key
 from .table import SUBJECT, memory_table
 from .texts import TEXTS
 
@@ -49,7 +51,7 @@ class MemoryView:
 
     def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
         names = [name for name in _MAIN if finding.figures.get(name) is not None]
-        return [(name, _shown(finding.figures[name])) for name in names[:_N_MAIN]]
+        return [(name, _shown(finding.figures[name], name)) for name in names[:_N_MAIN]]
 
     def where(self, row: int, lang: Lang) -> list[str]:
         return where_lines(self.found, row, lang)
@@ -67,6 +69,39 @@ class MemoryView:
         path = self.found.root / site.first.artifact
         return (path, site.first.line) if path.is_file() else None
 
+    def key(self, row: int) -> Key:
+        """What a site keeps while more is read and its row changes."""
+        return self.found.sites[row].key
+
+    def row_with(self, key: Key) -> int | None:
+        """The row of a site; None where it is not among them."""
+        return next((row for row, site in enumerate(self.found.sites) if site.key == key), None)
+
+    def operator(self, row: int) -> str | None:
+        """The operator joined to a site, by the name that a dump has for its call where one has it."""
+        joined = self.found.joined.get(self.found.sites[row].key)
+        if joined is None or not joined.operator:
+            return None
+        return next((one.name for one in joined.sources if one.kind == "dump call"), joined.operator)
+
+    @property
+    def first_file(self) -> str:
+        """A source file as the logs name it, as raw as they do; "" where they name none."""
+        places = (site.place for site in self.found.sites)
+        return next((place.file for place in places if place is not None and place.has_line), "")
+
+    def excerpts(self, row: int) -> tuple[Excerpt, ...]:
+        """Some lines around each place of a site, as they were read with the logs."""
+        return tuple(self.found.excerpts.get(self.found.sites[row].key, ()))
+
+    def read_excerpts(self, row: int, around: int) -> tuple[Excerpt, ...]:
+        """More lines around each place. Cost: opens the files."""
+        return tuple(excerpt_of(one.frame, self.found.roots, around) for one in self.excerpts(row))
+
+    def missing_words(self, row: int, excerpt: Excerpt, lang: Lang) -> str:
+        """Why an excerpt has no lines and what would give them; "" where it has some."""
+        return missing_words(self.found.sites[row], excerpt, lang)
+
     def row_of(self, finding: Finding) -> int | None:
         at = finding.location
         for row, site in enumerate(self.found.sites):
@@ -82,8 +117,8 @@ class MemoryView:
         return replace(self, report=report(self.found, lang=lang), lang=lang)
 
 
-def _shown(value: object) -> str:
-    return shown_value(value) if isinstance(value, list) else shown_figure(value)
+def _shown(value: object, name: str) -> str:
+    return shown_value(value, name) if isinstance(value, int | list) else shown_figure(value)
 
 
 def memory_view(found: Memory, lang: Lang) -> MemoryView:

@@ -60,6 +60,7 @@ _READ = frozenset(
     | {"cann.dump", "cann.opdebug", "cann.stats", "cann.exception"}
     | {"sanitizer.mssanitizer", "sanitizer.host", "runtime.plog", "runtime.console", "compiler.log"}
     | {"memscope.dump", "memscope.leaks", "msdebug.transcript"}
+    | {"sanitizer.mssanitizer_debug", "cann.kernel_object"}
 )
 _FOLDERS = frozenset(
     {
@@ -262,6 +263,12 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
             "host sanitizer log (ASan, LSan, UBSan, MSan, TSan, HWASan)",
             "主机侧 sanitizer 日志 (ASan, LSan, UBSan, MSan, TSan, HWASan)",
             "compile with -fsanitize=address, then ASAN_OPTIONS=log_path=FILE APP",
+        ),
+        (
+            "cann.kernel_object",
+            "kernel object (for lines of program counters)",
+            "kernel 目标文件（用于 PC 对应代码行）",
+            "keep the operator's .o of the build, or mindstudio_sanitizer_log/kernel.o.*",
         ),
         ("runtime.plog", "runtime log (plog)", "运行时日志 plog", "ASCEND_PROCESS_LOG_PATH=DIR APP"),
         ("runtime.console", "program output with a device error", "含设备错误的程序输出", "APP > FILE 2>&1"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..findings import Completeness
+from ..formats.kernel_object import is_kernel_object
 from . import signatures
 from .peek import Peek, columns, json_keys, looks_closed, peek, plain, workbook_texts
 
@@ -27,6 +28,7 @@ Look = Literal[
     "cann",
     "atb",
     "named",
+    "object",
 ]
 
 
@@ -63,6 +65,7 @@ _LOOKS: dict[str, Look] = {
     "core": "cann",
     "toml": "named",
     "pbtxt": "named",
+    "o": "object",
 }
 
 # Table names lie deep; a report may stand at the end of a long log.
@@ -89,6 +92,7 @@ _TORCH_TENSOR = re.compile(r"(?:input|output)(?:_\d+)*\.pth")
 _GE_GRAPH = re.compile(r"ge_(?:proto|onnx|readable)_\d+_.*\.(?:txt|pbtxt)")
 _DYNAMO = re.compile(r"dynamo_(?:original|optimized)_.*_rank_\d+_.*\.txt")
 _LOG_SUFFIX = re.compile(r".*\.log\.[\w.]+|.*(?:^|[._-])(?:stdout|stderr)|.*san\.\d+", re.ASCII)
+_KERNEL_OBJECT = re.compile(r"kernel\.o\.\d+(?:_\d+)?|kernel\.\d+\.o", re.ASCII)
 _SESSION_FILE = re.compile(r"(?:start|end)_info(?:\.\d+)?|(?:info|sample)\.json(?:\.\d+)?")
 
 # By name alone: empty files, and workbooks or databases that can't be looked into.
@@ -141,6 +145,8 @@ def look_for(name: str) -> Look | None:
         return None
     dot = name.rfind(".")
     suffix = name[dot + 1 :]
+    if _KERNEL_OBJECT.fullmatch(name):
+        return "object"
     if dot < 0 or suffix.isdecimal():
         if _CANN.fullmatch(name) or _CANN_HASH.fullmatch(name) or _CANN_EXCEPTION.fullmatch(name):
             return "cann"
@@ -222,6 +228,8 @@ def _judge(path: str, name: str, look: Look, seen: Peek) -> tuple[str, Completen
         kind = "device.version" if signatures.VERSION_LINE.search(seen.head) else None
     elif look == "opprof":
         kind = "opprof.result" if len(seen.head) > 12 and seen.head[11] == 0x5A else None
+    elif look == "object":
+        kind = "cann.kernel_object" if is_kernel_object(seen.head) else None
     elif look == "cann":
         return _cann_look(name, seen)
     elif look == "atb":

@@ -10,7 +10,7 @@ from typing import Any
 from npulse.core.memory.advice import next_step, why
 from npulse.core.memory.faults import Fault
 from npulse.core.memory.hints import buffer_need, repeated
-from npulse.core.memory.logs import read_faults
+from npulse.core.memory.logs import FaultLog
 
 
 def expected(case: Path) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def expected(case: Path) -> dict[str, Any]:
 
 
 def faults_of(path: Path) -> list[Fault]:
-    _, batches = read_faults(path)
+    batches = FaultLog(path).faults()
     return [fault for batch in batches for fault in batch]
 
 

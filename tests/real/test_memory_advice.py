@@ -14,7 +14,7 @@ from npulse.core.memory.drawing import draw
 from npulse.core.memory.faults import Block, Fault
 from npulse.core.memory.hints import alignment, reach
 from npulse.core.memory.kind_texts import GAPS
-from npulse.core.memory.logs import read_faults
+from npulse.core.memory.logs import FaultLog
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def logs(shared: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def faults(logs: list[Path]) -> list[tuple[Path, Fault]]:
-    return [(path, fault) for path in logs for batch in read_faults(path)[1] for fault in batch]
+    return [(path, fault) for path in logs for batch in FaultLog(path).faults() for fault in batch]
 
 
 def test_every_fault_of_a_real_log_has_words_of_its_own(faults: list[tuple[Path, Fault]]) -> None:
@@ -97,7 +97,8 @@ def test_drawings_of_real_faults_fit(faults: list[tuple[Path, Fault]], width: in
 def test_every_gap_of_a_real_log_is_explained(logs: list[Path]) -> None:
     words = Counter[str]()
     for path in logs:
-        log, batches = read_faults(path)
+        log = FaultLog(path)
+        batches = log.faults()
         for _ in batches:
             pass  # the whole log is read before it is asked
         words.update(log.trust.gaps)

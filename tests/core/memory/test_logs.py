@@ -19,7 +19,8 @@ from npulse.core.formats import log_lines
 from npulse.core.formats.mssanitizer.records import Record
 from npulse.core.formats.tensors.error import TensorError
 from npulse.core.memory.faults import Cores, Fault, Frame, LogSummary, Task
-from npulse.core.memory.logs import KINDS, FaultLog, TextLog, read_faults
+from npulse.core.memory.kinds import LOGS
+from npulse.core.memory.logs import FaultLog, TextLog
 from npulse.core.run import kinds
 
 SANITIZER = """\
@@ -322,8 +323,8 @@ def test_any_lines_in_any_cut(lines: list[bytes], chance: random.Random) -> None
 def test_a_file_in_lists(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text((SANITIZER + "x" * 1000 + "\n") * 2000)
-    log, lists = read_faults(path, root=tmp_path, kind="sanitizer.mssanitizer", artifact="b/a.log")
-    found = list(lists)
+    log = FaultLog(path, tmp_path, "sanitizer.mssanitizer", "b/a.log")
+    found = list(log.faults())
     assert log.n_bytes == path.stat().st_size and len(found) == -(-log.n_bytes // log_lines.WINDOW_BYTES) + 1
     faults = [fault for batch in found for fault in batch]
     assert len(faults) == 4000 and {fault.artifact for fault in faults} == {"b/a.log"}
@@ -332,13 +333,16 @@ def test_a_file_in_lists(tmp_path: Path) -> None:
 
 
 def test_a_log_does_not_keep_its_faults() -> None:
+    def n_alive() -> int:
+        return sum(type(one) in (Fault, Record) for one in gc.get_objects())
+
+    before = n_alive()  # those of other tests
     log = TextLog("a.log")
     n_faults = 0
     for _ in range(50):
         n_faults += len(log.feed(SANITIZER.encode() * 20))
     assert n_faults > 1900
-    alive = sum(type(one) in (Fault, Record) for one in gc.get_objects())
-    assert alive < 10
+    assert n_alive() - before < 10
 
 
 def test_out_of_the_root_and_cancelled(tmp_path: Path) -> None:
@@ -372,7 +376,7 @@ def test_a_file_that_fails_in_the_middle_is_no_clean_one(
 
 
 def test_kinds_are_those_of_a_run() -> None:
-    assert set(kinds.KINDS) >= KINDS
+    assert set(kinds.KINDS) >= LOGS
 
 
 def test_a_table_by_its_kind(tmp_path: Path) -> None:
