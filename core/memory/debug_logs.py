@@ -68,7 +68,12 @@ def with_allocations(sites: Sequence[Site], logs: Sequence[DebugLog]) -> tuple[S
     made = []
     for place, site in enumerate(sites):
         block = _block_of(site.first, logs) if logs and place < MAX_SITES else None
-        made.append(site if block is None else replace(site, first=replace(site.first, block=block)))
+        if block is not None:
+            first = replace(site.first, block=block)
+            site = replace(
+                site, first=first, earliest=first if site.earliest is site.first else site.earliest
+            )
+        made.append(site)
     return tuple(made)
 
 
@@ -96,15 +101,25 @@ def _block_of(fault: Fault, logs: Sequence[DebugLog]) -> Block | None:
     if len(usable) != 1:
         return None
     near = usable[0].neighbours(access.address, access.device, access.serial_number)
-    return _block(near[0]) if near else None
+    return _block(near[0], access) if near else None
 
 
-def _block(near: Neighbour) -> Block:
+def _block(near: Neighbour, access: Access) -> Block:
+    """The allocation as the access meets it.
+
+    Of an access that begins inside and runs over the end the tool counts only the bytes outside, beside the
+    address at which it begins: what is outside begins at the end of the block.
+    """
     memory = near.allocation.memory
+    if near.side == "inside" and near.distance_bytes + (access.size_bytes or 0) <= near.allocation.size_bytes:
+        near = replace(near, side="after", distance_bytes=0)
+        start = None  # the address is not that of the bytes that are meant
+    else:
+        start = near.allocation.address
     frames = (Frame(memory.file, memory.source_line),) if memory.file else ()
     return Block(
         size_bytes=near.allocation.size_bytes,
-        start=near.allocation.address,
+        start=start,
         side=near.side,
         distance_bytes=near.distance_bytes,
         name=memory.purpose,

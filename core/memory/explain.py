@@ -11,6 +11,7 @@ from npulse.core.text import Lang, safe_text, say
 
 from .advice import gap_text, next_step, why
 from .analyse import Memory
+from .drawing import draw
 from .event_order import KINDS
 from .faults import LogTrust
 from .figures import (
@@ -34,6 +35,7 @@ from .texts import TEXTS
 
 _SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "info": "note"}
 _SHOWN_SIZES = 4
+DRAWN_CELLS = 60
 _ENDS = (".", "。", "!", "?", ":", "：")
 _NOT_OF_CODE = KINDS - {"aicore exception"} | {"pool warning"}
 """Kinds that no line of code belongs to."""
@@ -64,6 +66,7 @@ def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
         figures=figures,
         related=tuple(_related(found, site)),
         location=location_of(site),
+        told=draw(site.first.block, site.first.access, DRAWN_CELLS, is_ascii=True),
     )
 
 

@@ -20,6 +20,7 @@ SHOWN = 20
 TEXTS: dict[str, tuple[str, str]] = {
     "verdict": ("verdict", "结论"),
     "next": ("next", "下一步"),
+    "source": ("source", "源码"),
     "at": ("at", "位置"),
     "related": ("related", "相关"),
     "problems": ("problems (could not be read)", "问题（无法读取）"),
@@ -116,6 +117,8 @@ def _finding_lines(finding: Finding, lang: Lang) -> Iterator[str]:
     if finding.related:
         listed = ", ".join(f"{say(TEXTS, r.role, lang)} {safe_text(r.subject)}" for r in finding.related[:4])
         yield f"    {say(TEXTS, 'related', lang)}: {listed}\n"
+    if finding.source and finding.source not in finding.message:
+        yield f"    {say(TEXTS, 'source', lang)}: {safe_text(finding.source)}\n"
     if finding.next_step:
         yield f"    {say(TEXTS, 'next', lang)}: {safe_text(finding.next_step)}\n"
 
@@ -142,6 +145,8 @@ def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
         if finding.location.artifact is not None:
             where = _where(finding.location.artifact, finding.location.line, finding.location.byte)
             yield f"- {say(TEXTS, 'at', lang)}: {code(where)}\n"
+        if finding.source and finding.source not in finding.message:
+            yield f"- {say(TEXTS, 'source', lang)}: {code(finding.source)}\n"
         for related in finding.related:
             yield f"- {say(TEXTS, related.role, lang)}: {code(related.subject)}\n"
         if finding.next_step:
