@@ -6,12 +6,11 @@ stand in names.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .faults import Access, Block, Frame, Side
+from .places import user_frame
 
 MOVE_BYTES = 32
 """What moves and vector instructions on the chip want addresses and lengths to be multiples of."""
@@ -239,45 +238,7 @@ def reach(block: Block | None, access: Access) -> Reach | None:
     return Reach(side, offset, gap, before, inside, past, reaching, element, n_elements)
 
 
-# ---- sizes that come back ----
-
-MIN_REPEATS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """n blocks of exactly the same size, n_others of other sizes beside them.
-
-    Kept once in every call, such as a workspace that nobody frees, memory grows by size_bytes a call.
-    """
-
-    size_bytes: int
-    n: int
-    n_others: int = 0
-
-    @property
-    def total_bytes(self) -> int:
-        return self.size_bytes * self.n
-
-
-def repeated(sizes: Sequence[int]) -> Repeat | None:
-    """The size that makes up more than half of `sizes` and occurs three times or more; else None."""
-    if not sizes:
-        return None
-    size, n = Counter(sizes).most_common(1)[0]
-    if n < MIN_REPEATS or 2 * n <= len(sizes) or size <= 0:
-        return None
-    return Repeat(size, n, len(sizes) - n)
-
-
 # ---- who made and who freed a block ----
-
-_RUNTIME_FUNCTION = re.compile(
-    r"_*(?:interceptor|wrap|asan|hwasan|msan|tsan|lsan|sanitizer)_|__libc_"
-    r"|(?:std::)?operator (?:new|delete)\b"
-    r"|_?_?(?:malloc|calloc|realloc|free|posix_memalign|aligned_alloc|memalign|strn?dup)(?:\(|$)"
-)
-_RUNTIME_FILE = re.compile(r"(?:^|/)(?:libsanitizer|compiler-rt|sysdeps)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,23 +254,19 @@ class Lifetime:
     is_other_thread: bool | None
 
 
-def user_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost frame that is not the allocator's or a sanitizer's own and has a function."""
-    for frame in frames:
-        if not frame.function or _RUNTIME_FUNCTION.match(frame.function) or _RUNTIME_FILE.search(frame.file):
-            continue
-        return frame
-    return None
+def function_of(frames: Sequence[Frame]) -> str:
+    """The function of the innermost frame of the user's own code; "" where none is told."""
+    place = user_frame(frames)
+    return "" if place is None else frames[place].function
 
 
 def lifetime(block: Block | None) -> Lifetime | None:
     """Who made and who freed the block; None unless it was freed and one of both is known."""
     if block is None or not block.freed:
         return None
-    made, freed = user_frame(block.allocated), user_frame(block.freed)
-    if made is None and freed is None:
+    allocated_in, freed_in = function_of(block.allocated), function_of(block.freed)
+    if not (allocated_in or freed_in):
         return None
-    allocated_in, freed_in = made.function if made else "", freed.function if freed else ""
     threads = (block.allocating_thread, block.freeing_thread)
     is_other = threads[0] != threads[1] if all(threads) else None
     return Lifetime(allocated_in, freed_in, bool(freed_in) and allocated_in == freed_in, is_other)

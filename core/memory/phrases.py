@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from npulse.core.text import Lang, safe_text, say
 
 from .faults import Access, Block, Fault, Frame
-from .hints import Reach, lifetime, reach, user_frame
+from .hints import Reach, function_of, lifetime, reach
 from .kind_texts import TEXTS
 
 MAX_NAME = 100
@@ -213,5 +213,5 @@ def short_function(name: str) -> str:
 
 def function_text(frames: Sequence[Frame]) -> str:
     """The innermost function that is not the allocator's, "" if none is told."""
-    frame = user_frame(frames)
-    return short_function(frame.function) if frame is not None else ""
+    name = function_of(frames)
+    return short_function(name) if name else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -13,15 +12,13 @@ from npulse.core.memory.faults import Access, Block, Frame
 from npulse.core.memory.hints import (
     CAPACITIES,
     BufferNeed,
-    Repeat,
     alignment,
     alignments,
     buffer_need,
+    function_of,
     lifetime,
     on_chip,
     reach,
-    repeated,
-    user_frame,
 )
 
 KIB = 1024
@@ -183,26 +180,7 @@ def test_where_nothing_is_told_nothing_is_reckoned() -> None:
     assert (sizeless.side, sizeless.gap_bytes, sizeless.past_bytes) == ("after", 60, None)
 
 
-# ---- sizes and lifetimes ----
-
-
-@given(st.lists(st.integers(1, 4), max_size=12))
-def test_a_repeated_size_makes_up_most_of_them(sizes: list[int]) -> None:
-    winners = [size for size in set(sizes) if sizes.count(size) >= 3 and sizes.count(size) * 2 > len(sizes)]
-    found = repeated(sizes)
-    if not winners:
-        assert found is None
-        return
-    (size,) = winners
-    counted = Counter(sizes)
-    assert found == Repeat(size, counted[size], len(sizes) - counted[size])
-    assert found.total_bytes == sum(n for n in sizes if n == size)
-
-
-def test_sizes_that_only_differ_are_no_repeat() -> None:
-    assert repeated([320, 4096, 768]) is None
-    assert repeated([]) is None
-    assert repeated([1 << 20] * 3) == Repeat(1 << 20, 3)
+# ---- lifetimes ----
 
 
 def test_who_made_and_who_freed_a_block() -> None:
@@ -219,6 +197,6 @@ def test_who_made_and_who_freed_a_block() -> None:
     assert (found.is_same_function, found.is_other_thread) == (True, True)
     assert lifetime(Block(8, allocated=(new, mine))) is None  # it was never freed
     assert lifetime(Block(8, allocated=(new,), freed=(free,))) is None
-    assert user_frame([new, free]) is None
+    assert function_of([new, free]) == ""
     freely = Frame("a.cpp", 1, function="free_all(int)")
-    assert user_frame([free, freely]) is freely
+    assert function_of([free, freely]) == "free_all(int)"
