@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from npulse.core.findings import Finding, Location, Report, Verdict, verdict_from
-from npulse.core.formats.environment import SEED_WORDS
+from npulse.core.formats.environment import SEED_WORDS_OF
 from npulse.core.text import Lang, say
 
 from .analyse import Memory
@@ -244,7 +244,7 @@ def _more(found: Memory, lang: Lang) -> Iterator[Finding]:
 def seeds(found: Memory, lang: Lang) -> Iterator[Finding]:
     """Settings that guides name and no tool reads, with the real ones."""
     for setting in found.context:
-        real = SEED_WORDS.get(setting.name)
+        real = SEED_WORDS_OF["sanitizer"].get(setting.name)
         if real is None:
             continue
         where = setting.artifact + ("" if setting.line is None else f":{setting.line}")

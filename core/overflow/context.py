@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.acl_config import read_acl_config
-from npulse.core.formats.environment import SEED_WORDS_OF, Environment, read_environment
+from npulse.core.formats.environment import SEED_WORDS_OF
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, TENSOR
 from npulse.core.run.model import Artifact
+from npulse.core.run.settings import Setting, settings_of
 
 from .criteria import Settings
 from .ranks import RankOverflow
 
-ENVIRONMENTS = frozenset(("device.environment", "device.script", "npulse.round"))
 SEED_WORDS = SEED_WORDS_OF["overflow"]
 VARIABLES = (
     "INF_NAN_MODE_ENABLE",
@@ -28,20 +28,6 @@ VARIABLES = (
     *SEED_WORDS,
 )
 FLAGS = ("loss-scale", "initial-loss-scale", "fp16", "bf16")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting and where it stands: file relative to the run, line."""
-
-    name: str
-    value: str
-    artifact: str
-    line: int | None
-
-    @property
-    def text(self) -> str:
-        return f"{self.name}={self.value}" if self.value else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +65,11 @@ def read_context(
     found: list[Setting] = []
     for artifact in others:
         try:
-            if artifact.kind in ENVIRONMENTS:
-                environment = read_environment(artifact.path, root=root)
-                problems += environment.problems
-                found += _of_environment(environment, artifact)
-            elif artifact.kind == "cann.acl_config":
+            if artifact.kind == "cann.acl_config":
                 found += _of_acl(artifact, root, problems)
+            else:
+                told = settings_of(artifact, root, VARIABLES, problems, FLAGS)
+                found += [_bare(one) for one in told]
         except InputError as error:
             problems.append(Problem.from_error(error, artifact.relative))
     saturation, told_by = _saturation(found)
@@ -94,18 +79,9 @@ def read_context(
     return Context(saturation, told_by, tuple(found), seeds, tuple(_loss_scales(ranks)))
 
 
-def _of_environment(environment: Environment, artifact: Artifact) -> list[Setting]:
-    found = []
-    for name in VARIABLES:
-        variable = environment.get(name)
-        if variable is not None:
-            found.append(Setting(name, variable.value, artifact.relative, variable.line))
-    for word in FLAGS:
-        flag = environment.flag(word)
-        if flag is not None:
-            value = "" if word in ("fp16", "bf16") else flag.value or ""
-            found.append(Setting(f"--{flag.name}", value, artifact.relative, flag.line))
-    return found
+def _bare(setting: Setting) -> Setting:
+    """A switch whose value, where one is written behind it, is not its own."""
+    return replace(setting, value="") if setting.name in ("--fp16", "--bf16") else setting
 
 
 def _of_acl(artifact: Artifact, root: Path, problems: list[Problem]) -> list[Setting]:

@@ -12,10 +12,10 @@ from npulse.core.findings import with_problems
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
+from npulse.core.run.settings import ENVIRONMENTS
 from npulse.core.run.sides import DUMP, Capture, capture_pairs, captures_of
 
 from .analyse import OnUpdate, Overflow, analyse
-from .context import ENVIRONMENTS
 from .criteria import Criteria, Settings
 from .gradients import MONITORS
 from .graph import KINDS as GRAPH_KINDS

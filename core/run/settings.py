@@ -30,22 +30,37 @@ class Setting:
         return f"{self.name}={self.value}" if self.value else self.name
 
 
+def settings_of(
+    artifact: Artifact, root: Path, names: Sequence[str], problems: list[Problem], flags: Sequence[str] = ()
+) -> tuple[Setting, ...]:
+    """The variables of these names in one artifact, then the command line flags ("loss-scale"), as set.
+
+    InputError where it cannot be read; () for artifacts that hold no settings.
+    """
+    if artifact.kind not in ENVIRONMENTS:
+        return ()
+    environment = read_environment(artifact.path, root=root)
+    problems += environment.problems
+    found = []
+    for name in names:
+        variable = environment.get(name)
+        if variable is not None:
+            found.append(Setting(name, variable.value, artifact.relative, variable.line))
+    for word in flags:
+        flag = environment.flag(word)
+        if flag is not None:
+            found.append(Setting(f"--{flag.name}", flag.value or "", artifact.relative, flag.line))
+    return tuple(found)
+
+
 def settings_in(
     artifacts: Iterable[Artifact], root: Path, names: Sequence[str], problems: list[Problem]
 ) -> tuple[Setting, ...]:
     """The settings of these names, artifact by artifact; what cannot be read becomes a Problem."""
     found: list[Setting] = []
     for artifact in artifacts:
-        if artifact.kind not in ENVIRONMENTS:
-            continue
         try:
-            environment = read_environment(artifact.path, root=root)
+            found += settings_of(artifact, root, names, problems)
         except InputError as error:
             problems.append(Problem.from_error(error, artifact.relative))
-            continue
-        problems += environment.problems
-        for name in names:
-            variable = environment.get(name)
-            if variable is not None:
-                found.append(Setting(name, variable.value, artifact.relative, variable.line))
     return tuple(found)
