@@ -96,6 +96,22 @@ class LineCutter:
         for at in range(0, len(chunk), WINDOW_BYTES):
             yield from self._take(chunk[at : at + WINDOW_BYTES], is_last=False)
 
+    def pass_over(self, chunk: bytes) -> Iterator[Line]:
+        """As `feed`, of a chunk that ends no line with a word or pattern in it: the caller knows.
+
+        Lines and bytes are counted. Where all lines are wanted it is fed all the same.
+        """
+        is_plain = self._head is None and self._decoder is None and not self._long
+        end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+        if self.wants_all or not is_plain or not end:
+            yield from self.feed(chunk)
+            return
+        self._number += chunk.count(b"\n")
+        self._byte += len(self._rest) + end
+        self._rest = chunk[end:]
+        if len(self._rest) > MAX_LINE_BYTES:
+            self._begin_long()
+
     def finish(self) -> Iterator[Line]:
         """The line without an end that may be left, if it is wanted."""
         yield from self._take(b"", is_last=True)

@@ -251,6 +251,10 @@ class MemoryTextReader:
         """The records of all lines that end in this chunk."""
         return [record for line in self._lines.feed(chunk) for record in self._taken(line)]
 
+    def pass_over(self, chunk: bytes) -> list[MemoryText]:
+        """As `feed`, of bytes in which the caller knows that no record is."""
+        return [record for line in self._lines.pass_over(chunk) for record in self._taken(line)]
+
     def finish(self) -> list[MemoryText]:
         """The record of a last line without an end."""
         return [record for line in self._lines.finish() for record in self._taken(line)]

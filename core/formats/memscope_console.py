@@ -117,6 +117,10 @@ class MemscopeConsoleReader:
         """The records of all lines that end in this chunk."""
         return [note for line in self._lines.feed(chunk) for note in self._taken(line)]
 
+    def pass_over(self, chunk: bytes) -> list[MemscopeNote]:
+        """As `feed`, of bytes in which the caller knows that no record is."""
+        return [note for line in self._lines.pass_over(chunk) for note in self._taken(line)]
+
     def finish(self) -> list[MemscopeNote]:
         """The record of a last line without an end."""
         return [note for line in self._lines.finish() for note in self._taken(line)]

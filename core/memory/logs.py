@@ -29,6 +29,7 @@ from npulse.core.progress import (
 )
 
 from .faults import Fault, LogSummary, LogTrust, Tool
+from .report_lines import ReportLines
 from .tools import hostsan, memscope, msdebug, mssanitizer, overlaps, plog
 from .tools.parts import distinct
 
@@ -75,6 +76,7 @@ class TextLog:
         self._memscope = MemscopeConsoleReader(artifact)
         self._session = msdebug.Session(artifact, is_one=kind in _SESSION_KINDS)
         self._stacks = mssanitizer.stacks()
+        self._lines = ReportLines()
         self._tools: dict[str, None] = {}
         self._sums: list[LogSummary] = []  # of msMemScope
         self._lost: dict[str, None] = {}
@@ -84,8 +86,18 @@ class TextLog:
         """The next bytes; the faults that are complete with them. ValueError after `finish`."""
         found = self._from_sanitizer(self._sanitizer.feed(chunk))
         others = [hostsan.fault_of(record, self._artifact) for record in self._host.feed(chunk)]
-        others += overlaps.settled(self._plog.feed(chunk), self._texts.feed(chunk), self._artifact)
-        others += self._from_memscope(self._memscope.feed(chunk))
+        records, texts, notes = [], [], []
+        for piece, may_hold_others in self._lines.split(chunk):
+            if may_hold_others:
+                records += self._plog.feed(piece)
+                texts += self._texts.feed(piece)
+                notes += self._memscope.feed(piece)
+            else:
+                records += self._plog.pass_over(piece)
+                texts += self._texts.pass_over(piece)
+                notes += self._memscope.pass_over(piece)
+        others += overlaps.settled(records, texts, self._artifact)
+        others += self._from_memscope(notes)
         others += self._session.feed(chunk)
         return self._in_order(found, others)
 

@@ -22,8 +22,9 @@ FindUserFrame = Callable[[tuple[Frame, ...]], "Frame | None"]
 MAX_DISTINCT = 64
 """Sizes, program counters, devices, processes and artifacts that a site names one by one."""
 MAX_RANGES = 4096
-MAX_MEMBERS = 200
-"""Faults of a site that are kept whole, the first ones; of all others only what is counted."""
+MAX_MEMBERS = 40
+MAX_KEPT = 10_000
+"""Faults that are kept whole: the first ones of a site, and of all sites; others are only counted."""
 MAX_SITES = 20_000
 
 
@@ -40,10 +41,11 @@ class Site:
     """All faults of one kind at one place.
 
     first: the first in its log; earliest: the one with the lowest serial number, which is nearer to the cause
-    than the order of the log. members: the first 200. places: for each access the user's frame, None where
-    nothing is known; group: a word that keeps apart what would else be one site. n_objects, total_bytes: of
-    leaks. sizes: (size, how many faults) of the most frequent ones; n_sizes: of how many. cores, devices,
-    pids, threads: of all accesses. resolved_by: the kernel object that gave the places, "" where the log did.
+    than the order of the log. members: the first ones, 40 at most. places: for each access the user's frame,
+    None where nothing is known; group: a word that keeps apart what would else be one site. n_objects,
+    total_bytes: of leaks. sizes: (size, how many faults) of the most frequent ones; n_sizes: of how many.
+    cores, devices, pids, threads: of all accesses. resolved_by: the kernel object that gave the places, ""
+    where the log did.
     """
 
     key: Key
@@ -102,7 +104,8 @@ class Sites:
     def __init__(self, user_frame: FindUserFrame) -> None:
         self._user_frame = user_frame
         self._building: dict[Key, _Building] = {}
-        self._places: dict[tuple[Frame, ...], Frame | None] = {}
+        self._places: dict[int, tuple[tuple[Frame, ...], Frame | None]] = {}
+        self._n_kept = 0
         self.n_faults = 0
         self.n_left_out = 0
         """Faults of sites behind the first `MAX_SITES`."""
@@ -118,28 +121,23 @@ class Sites:
                 self.n_left_out += 1
                 return
             building = self._building[key] = _Building(key, fault, places, group)
-        building.add(fault)
+        is_kept = self._n_kept < MAX_KEPT or not building.n
+        self._n_kept += building.add(fault, is_kept)
 
     def snapshot(self) -> tuple[Site, ...]:
         """The sites of all faults so far."""
         return tuple(building.site() for building in self._building.values())
 
     def _place(self, frames: tuple[Frame, ...]) -> Frame | None:
+        """By the stack's own object, which is kept with it: equal stacks of a log are one object."""
         if not frames:
             return None
-        found = self._places.get(frames, _NOT_LOOKED_UP)
-        if isinstance(found, _Marker):
+        found = self._places.get(id(frames))
+        if found is None:
             if len(self._places) > MAX_SITES:
                 self._places.clear()
-            found = self._places[frames] = self._user_frame(frames)
-        return found
-
-
-class _Marker:
-    pass
-
-
-_NOT_LOOKED_UP = _Marker()
+            found = self._places[id(frames)] = frames, self._user_frame(frames)
+        return found[1]
 
 
 def site_key(fault: Fault, places: tuple[Frame | None, ...], group: str = "") -> Key:
@@ -203,9 +201,11 @@ class _Building:
     n_partial: int = 0
     n_mixed: int = 0
 
-    def add(self, fault: Fault) -> None:
+    def add(self, fault: Fault, may_keep: bool) -> bool:
+        """Count a fault; whether it was kept whole."""
+        is_kept = may_keep and self.n < MAX_MEMBERS
         self.n += 1
-        if len(self.members) < MAX_MEMBERS:
+        if is_kept:
             self.members.append(fault)
         if len(self.artifacts) < MAX_DISTINCT:
             self.artifacts[fault.artifact] = None
@@ -223,18 +223,25 @@ class _Building:
         self.address = _wider(self.address, fault.access.address)
         for access in fault.accesses:
             self._add_access(fault, access)
+        return is_kept
 
     def _add_access(self, fault: Fault, access: Access) -> None:
         serial = access.serial_number
         self.serial = _wider(self.serial, serial)
         if serial is not None and (self.earliest_serial is None or serial < self.earliest_serial):
             self.earliest, self.earliest_serial = fault, serial
-        _note(self.devices, access.device)
-        _note(self.pids, access.pid)
-        _note(self.threads, access.thread or None)
-        _note(self.pcs, access.pc)
+        if access.device is not None:
+            _note(self.devices, access.device)
+        if access.pid is not None:
+            _note(self.pids, access.pid)
+        if access.thread:
+            _note(self.threads, access.thread)
+        if access.pc is not None:
+            _note(self.pcs, access.pc)
         for cores in access.cores:
-            ranges = self.cores.setdefault(cores.core_type, set())
+            ranges = self.cores.get(cores.core_type)
+            if ranges is None:
+                ranges = self.cores[cores.core_type] = set()
             if len(ranges) < MAX_RANGES:
                 ranges.update(cores.ranges)
 
@@ -295,6 +302,6 @@ def _span(span: tuple[int, int] | None) -> Span | None:
     return None if span is None else Span(*span)
 
 
-def _note(found: set[T], value: T | None) -> None:
-    if value is not None and len(found) < MAX_DISTINCT:
+def _note(found: set[T], value: T) -> None:
+    if len(found) < MAX_DISTINCT:
         found.add(value)

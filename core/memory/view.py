@@ -13,7 +13,7 @@ from npulse.core.views import Detail, Strip, shown_figure
 
 from .analyse import Memory
 from .detail import missing_words, shown_value, site_detail, where_lines
-from .excerpts import Excerpt, excerpt_of
+from .excerpts import MAX_PLACES, Excerpt, excerpt_of
 from .explain import site_finding
 from .figures import subject_of
 from .report import report
@@ -95,8 +95,10 @@ class MemoryView:
         return tuple(self.found.excerpts.get(self.found.sites[row].key, ()))
 
     def read_excerpts(self, row: int, around: int) -> tuple[Excerpt, ...]:
-        """More lines around each place. Cost: opens the files."""
-        return tuple(excerpt_of(one.frame, self.found.roots, around) for one in self.excerpts(row))
+        """More lines around each place, of any site at any stage. Cost: opens the files."""
+        places = self.found.sites[row].places
+        frames = list(dict.fromkeys(frame for frame in places if frame is not None))[:MAX_PLACES]
+        return tuple(excerpt_of(frame, self.found.roots, around) for frame in frames)
 
     def missing_words(self, row: int, excerpt: Excerpt, lang: Lang) -> str:
         """Why an excerpt has no lines and what would give them; "" where it has some."""

@@ -65,6 +65,14 @@ class PlogReader:
             self._lines.wants_all = self._tracebacks.is_reading
         return self._handed_out()
 
+    def pass_over(self, chunk: bytes) -> list[PlogRecord]:
+        """As `feed`, of bytes in which the caller knows that nothing of a record ends."""
+        if self._lines.wants_all:
+            return self.feed(chunk)
+        for line in self._lines.pass_over(chunk):  # the first chunk of a log
+            self._take(line)
+        return self._handed_out()
+
     def finish(self) -> list[PlogRecord]:
         """The rest, at the end of the log: whatever is open, and the line without an end."""
         for line in self._lines.finish():

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from .logs_by_hand import SEEN, START
+from .long_logs import N_PLACES, RARE_EVERY, write_log
 
 pytestmark = pytest.mark.budget
 
 N_RECORDS = 100_000
-N_PLACES = 400
 LEAST_BYTES = 100_000_000
 CPU_S = 6.0
 PEAK_MB = 250
@@ -38,38 +37,10 @@ print(json.dumps([spent, peak, first[0], report.found.n_faults, len(report.found
 """
 
 
-def record(n: int) -> str:
-    """One record of about 1 KB: an access at one of 400 places, every 1,000th a single other one."""
-    line = 10_000 + n if n % 1000 == 999 else n % N_PLACES + 1
-    folder = "/workspace/user/very/long/path/of/a/build/host/ops/flash_attention_score_bf16/op_kernel"
-    frames = "".join(
-        f"======    #{i} {folder}/{name}:{line + 40 * i}:{9 + i}\n"
-        for i, name in enumerate(
-            (
-                "flash_attention_score_bf16.cpp",
-                "flash_attention_score_s1_bn2gs1.h",
-                "kernel_operator_tiling.h",
-            )
-            + ("flash_attention_score_entry_regbase.h", "flash_attention_var_len_score.h", "main_entry.cpp")
-        )
-    )
-    return (
-        f"====== ERROR: illegal {'read' if n % 3 else 'write'} of size {32 * (n % 7 + 1)}\n"
-        f"======    at {0x12C0C0000000 + 512 * n:#x} on GM in flash_attention_score_bf16\n"
-        f"======    in block aiv({n % 48}) on device {n % 8}\n"
-        f"======    code in pc current {0x600 + 4 * line:#x} (serialNo:{n + 1})\n{frames}\n"
-    )
-
-
 @pytest.fixture(scope="module")
 def long_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("long") / "check.log"
-    start = START.replace("add_custom", "flash_attention_score_bf16")
-    with path.open("w", encoding="utf-8") as file:
-        file.write(start)
-        for n in range(N_RECORDS):
-            file.write(record(n))
-        file.write(SEEN.replace("add_custom", "flash_attention_score_bf16"))
+    write_log(path, N_RECORDS)
     return path
 
 
@@ -86,5 +57,5 @@ def test_a_long_log_within_time_and_memory(long_log: Path) -> None:
             break
     spent, peak, first, n_faults, n_sites = best
     assert n_faults == N_RECORDS
-    assert n_sites == 2 * N_PLACES + N_RECORDS // 1000, "reads, writes, and the single ones"
+    assert n_sites == 2 * N_PLACES + N_RECORDS // RARE_EVERY, "reads, writes, and the single ones"
     assert spent <= CPU_S and peak <= PEAK_MB and first <= FIRST_S
