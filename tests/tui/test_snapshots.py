@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.run.discover import discover
 from npulse.sample_runs import sample_path
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes import make_pane
+from npulse.tui.panes.memory.pane import MemoryPane
 from npulse.tui.state import StateStore
 from npulse.tui.widgets.detail import DetailView
 from npulse.tui.widgets.virtual_table import VirtualTable
 
+from .panes.memory_runs import write_faults, write_sources
 from .panes.overflow_runs import write_ranks, write_sum
 
 N_TRIES = 2000
@@ -113,6 +116,37 @@ def test_ranks(snap_compare: Any, overflowing: Callable[..., NpulseApp]) -> None
         await pilot.press("v")
 
     assert snap_compare(app, terminal_size=SIZES["80x24"], run_before=open_matrix)
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> NpulseApp:
+    """A made-up log with its sources, under names that are the same on every machine."""
+    run = write_faults(tmp_path / "run")
+    root = write_sources(tmp_path / "workspace" / "ops" / "vec_add" / "sources")
+    options = AnalysisOptions(source_roots=(root,))
+    return NpulseApp(
+        "runs/vec_add",
+        store=StateStore(tmp_path / "state", now_s=lambda: 1_700_000_000),
+        open_run=lambda path, progress, is_cancelled: discover(run),
+        make_pane=lambda area: MemoryPane(area, options),
+        first_pane="memory",
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_memory(snap_compare: Any, faulty: NpulseApp, size: str) -> None:
+    async def settle(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(faulty, "lies outside the buffer"))
+
+    assert snap_compare(faulty, terminal_size=SIZES[size], run_before=settle)
+
+
+def test_memory_of_one_site(snap_compare: Any, faulty: NpulseApp) -> None:
+    async def open_race(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(faulty, "lies outside the buffer"))
+        await pilot.press("j", "enter")
+
+    assert snap_compare(faulty, terminal_size=SIZES["120x40"], run_before=open_race)
 
 
 def test_help(snap_compare: Any, workbench: NpulseApp) -> None:

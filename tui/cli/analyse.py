@@ -50,9 +50,7 @@ def run_analysis(
     return report.exit_code(strict=options.strict)
 
 
-def _asked(
-    options: AnalyseOptions, saturation: bool | None, source_roots: Sequence[Path]
-) -> AnalysisOptions:
+def _asked(options: AnalyseOptions, saturation: bool | None, source_roots: Sequence[Path]) -> AnalysisOptions:
     """What the area is asked: the options without those that only say how to write the answer."""
     from npulse.core.analysis import AnalysisOptions
 

@@ -52,7 +52,7 @@ def run(argv: list[str]) -> int:
 
 _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
-    *("--rank", "--step", "--cluster"),
+    *("--rank", "--step", "--cluster", "--source-root"),
 )
 """Options that may stand in front of the command together with a value."""
 

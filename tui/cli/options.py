@@ -46,6 +46,10 @@ PairOption = Annotated[
 MaskOption = Annotated[
     bool, typer.Option("--mask", help="Hide names: paths and module names become stable hashes.")
 ]
+SourceRootOption = Annotated[
+    list[Path] | None,
+    typer.Option("--source-root", help="Folder with the sources; may be given several times."),
+]
 CriteriaOption = Annotated[
     str | None,
     typer.Option("--criteria", help="Thresholds, NAME=NUMBER,... (cosine=0.99; near_ratio=0.5)."),

@@ -42,6 +42,7 @@ def open_(
     path: Annotated[Path | None, typer.Argument(help="Run folder or file (default: recent runs).")] = None,
     pane: Annotated[str | None, typer.Option("--pane", help="Pane to show first.")] = None,
     lang: o.LangOption = None,
+    source_root: o.SourceRootOption = None,
     plain: o.PlainOption = False,
     jobs: o.JobsOption = 0,
     no_cache: o.NoCacheOption = False,
@@ -50,7 +51,13 @@ def open_(
     from .workbench import open_workbench
 
     return open_workbench(
-        path, pane=pane, lang=o.chosen_lang(lang), plain=plain, jobs=jobs, no_cache=no_cache
+        path,
+        pane=pane,
+        lang=o.chosen_lang(lang),
+        plain=plain,
+        jobs=jobs,
+        no_cache=no_cache,
+        source_roots=tuple(source_root or ()),
     )
 
 
@@ -109,12 +116,11 @@ def overflow(
 @app.command(short_help="Group memory faults by code site, show the source.")
 @o.with_analyse_options
 def memory(
-    run: Annotated[Path, typer.Argument(help="Sanitizer logs, runtime logs, memory events, or a run of them.")],
+    run: Annotated[
+        Path, typer.Argument(help="Sanitizer logs, runtime logs, memory events, or a run of them.")
+    ],
     *,
-    source_root: Annotated[
-        list[Path] | None,
-        typer.Option("--source-root", help="Folder with the sources; may be given several times."),
-    ] = None,
+    source_root: o.SourceRootOption = None,
     options: o.AnalyseOptions,
 ) -> int:
     """Group what sanitizers and the runtime report by code site, and name what only follows from it."""

@@ -44,18 +44,29 @@ SWITCH_S = 0.001
 
 
 def open_workbench(
-    path: Path | None, *, pane: str | None, lang: Lang, plain: bool, jobs: int, no_cache: bool
+    path: Path | None,
+    *,
+    pane: str | None,
+    lang: Lang,
+    plain: bool,
+    jobs: int,
+    no_cache: bool,
+    source_roots: tuple[Path, ...] = (),
 ) -> int:
     """Open the workbench; without a terminal (or with --plain) print what it would show."""
     if path is not None and not os.path.lexists(path):
         raise InputError("no such file or folder", path=path, hint="npulse --help lists the commands")
+    for root in source_roots:
+        if not root.is_dir():
+            raise InputError("not a folder", path=root, hint="--source-root takes folders with sources")
     if plain or not _has_screen():
         if path is None:
             raise UsageError("nothing to show as text", hint="npulse PATH, or npulse on a terminal")
         if pane is not None:
             talk(f"npulse: {_say('no-pane', lang, pane=pane)}")
-        return print_triage(path, lang, jobs=jobs, no_cache=no_cache)
-    return _run_screen(str(path) if path is not None else None, pane, lang, jobs, no_cache)
+        return print_triage(path, lang, jobs=jobs, no_cache=no_cache, source_roots=source_roots)
+    opened = str(path) if path is not None else None
+    return _run_screen(opened, pane, lang, jobs, no_cache, source_roots=source_roots)
 
 
 def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_cache: bool = False) -> int:
@@ -73,7 +84,14 @@ def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_ca
     return _run_screen(str(path), "precision", lang, jobs, no_cache, first_round=0)
 
 
-def print_triage(path: Path, lang: Lang, *, jobs: int = 0, no_cache: bool = False) -> int:
+def print_triage(
+    path: Path,
+    lang: Lang,
+    *,
+    jobs: int = 0,
+    no_cache: bool = False,
+    source_roots: tuple[Path, ...] = (),
+) -> int:
     """What every area says of a run, verdicts first, then what is in it; returns the worst exit code."""
     from npulse.core.scale import limit_blas_threads
 
@@ -85,7 +103,7 @@ def print_triage(path: Path, lang: Lang, *, jobs: int = 0, no_cache: bool = Fals
     from npulse.core.run.discover import discover
 
     progress = stderr_progress(lang)
-    options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache))
+    options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache), source_roots=source_roots)
     try:
         run = discover(path, progress=progress)
         areas = [area for area in AREAS if area.is_built]
@@ -137,7 +155,14 @@ def _has_screen() -> bool:
 
 
 def _run_screen(
-    path: str | None, pane: str | None, lang: Lang, jobs: int, no_cache: bool, first_round: int | None = None
+    path: str | None,
+    pane: str | None,
+    lang: Lang,
+    jobs: int,
+    no_cache: bool,
+    *,
+    first_round: int | None = None,
+    source_roots: tuple[Path, ...] = (),
 ) -> int:
     from npulse.core.scale import limit_blas_threads
 
@@ -157,7 +182,7 @@ def _run_screen(
         raise UsageError(f"no pane '{pane}'", hint="panes: " + ", ".join(areas))
 
     def make(area: str) -> Pane:
-        return _make_pane(area, jobs, no_cache)
+        return _make_pane(area, jobs, no_cache, source_roots)
 
     app = NpulseApp(
         path,
@@ -172,7 +197,7 @@ def _run_screen(
     return run_app(app)
 
 
-def _make_pane(area: str, jobs: int, no_cache: bool) -> Pane:
+def _make_pane(area: str, jobs: int, no_cache: bool, source_roots: tuple[Path, ...]) -> Pane:
     from ..panes import make_pane
 
     pane = make_pane(area)
@@ -180,4 +205,8 @@ def _make_pane(area: str, jobs: int, no_cache: bool) -> Pane:
         from npulse.core.precision.compare import Settings
 
         pane.settings = Settings(jobs=jobs, cache=user_cache(no_cache))  # type: ignore[attr-defined]
+    if area == "memory":
+        from npulse.core.analysis import AnalysisOptions
+
+        pane.options = AnalysisOptions(source_roots=source_roots)  # type: ignore[attr-defined]
     return pane

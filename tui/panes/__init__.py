@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 BUILT: dict[str, tuple[str, str]] = {
     "precision": (".precision", "PrecisionPane"),
     "overflow": (".overflow", "OverflowPane"),
+    "memory": (".memory", "MemoryPane"),
 }
 """Area to (module beside this one, class). An area that does not stand here gets the pending pane."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from npulse.core.table import Table
 from npulse.core.text import Lang
 
 from ..messages import tr
@@ -22,6 +23,12 @@ _SHORT_IO_WORDS = {
     "parameters": "io.short-parameters",
     "parameters_grad": "io.short-parameters-grad",
 }
+
+
+def has_values(table: Table, name: str) -> bool:
+    """Whether some row of a column has a value; a column without rows is not left out for that."""
+    absent = table.column(name).absent
+    return absent is None or not absent.all() or not len(absent)
 
 
 def io_formatter(lang: Lang) -> Callable[[object], str]:

@@ -88,6 +88,11 @@ class JobPane(Pane):
     def job_changed(self) -> None:
         """Show anew how the job stands: begun, ended, failed."""
 
+    def verdict(self) -> str:
+        """What the report says once the job has ended, "" while that is open."""
+        report = self.report()
+        return "" if report is None else report.verdict
+
     def busy_text(self) -> str:
         """What the header says when a job begins."""
         return self.tr("job.reading")
@@ -162,10 +167,7 @@ class JobPane(Pane):
     def _take_progress(self, message: Told) -> None:
         if message.version != self.version:
             return
-        p = message.progress
-        elapsed = max(monotonic() - self._began_s, 0.001)
-        total = "" if p.total is None else f"/{p.total:,}"
-        self.tell(busy=f"{p.stage} {p.done:,}{total} {p.unit} {p.done / elapsed:,.0f}/s")
+        self.tell(busy=progress_text(message.progress, max(monotonic() - self._began_s, 0.001)))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A job that was stopped or failed must say so: nobody waits for what will not come."""
@@ -190,5 +192,16 @@ class JobPane(Pane):
         """Tell the shell what this pane is busy with, its problems, and its verdict once that stands."""
         report = self.report()
         problems = (*self._failure, *(report.problems if report is not None else ()))
-        verdict = report.verdict if report is not None and not busy else ""
+        verdict = self.verdict() if not busy else ""
         self.post_message(PaneStatus(self.area, problems, busy, verdict))
+
+
+def progress_text(progress: Progress, elapsed_s: float) -> str:
+    """Stage, how far, how fast; bytes as megabytes, so that it fits beside the path."""
+    done, total, unit = progress.done, progress.total, progress.unit
+    rate = done / elapsed_s
+    if unit == "bytes":
+        of = "" if total is None else f"/{total / 1e6:,.1f}"
+        return f"{progress.stage} {done / 1e6:,.1f}{of} MB {rate / 1e6:,.1f} MB/s"
+    of = "" if total is None else f"/{total:,}"
+    return f"{progress.stage} {done:,}{of} {unit} {rate:,.0f}/s"

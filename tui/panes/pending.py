@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -14,13 +13,13 @@ from ..actions import PANES
 from ..screens.rows import Row, RowList
 from ..widgets.wrap import wrap
 from .base import Pane
+from .capturing import commands_of
 
 if TYPE_CHECKING:
     from npulse.core.run.kinds import Kind
     from npulse.core.run.model import Run
 
 
-_MAX_COMMANDS = 12
 _MARGIN = 6  # padding of the pane, marker of the list
 
 
@@ -72,12 +71,12 @@ class PendingPane(Pane):
             path = safe_text(str(self.run.path))
             lines = [self.tr("pending.nothing", n_entries=self.run.n_entries, path=path), ""]
             lines.append(self.tr("pending.capture"))
-            return lines + [f"  {command}" for command in _commands(kinds.values())]
+            return lines + [f"  {command}" for command in commands_of(kinds.values())]
         lines = [self.tr("pending.found", n=sum(found.values()))]
         for name, count in sorted(found.items()):
             lines.append(f"  {count:>7,}  {name}  {self._state_of(kinds[name])}")
         lines += ["", self.tr("pending.captured-by")]
-        return lines + [f"  {command}" for command in _commands(kinds[name] for name in sorted(found))]
+        return lines + [f"  {command}" for command in commands_of(kinds[name] for name in sorted(found))]
 
     def _state_of(self, kind: Kind) -> str:
         """What the kind is, and whether it is only recognised."""
@@ -90,8 +89,3 @@ class PendingPane(Pane):
 
         everything = self.area in ("checkup", "rounds")
         return {name: kind for name, kind in KINDS.items() if everything or self.area in kind.areas}
-
-
-def _commands(kinds: Iterable[Kind]) -> list[str]:
-    """The commands that write these kinds, each once."""
-    return list(dict.fromkeys(kind.captured_by for kind in kinds if kind.captured_by))[:_MAX_COMMANDS]

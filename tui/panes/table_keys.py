@@ -37,9 +37,9 @@ class TableKeys(JobPane):
     class OrderReady(Message):
         """The rows of a view in display order; `trouble` says why a filter could not be used."""
 
-        def __init__(self, version: int, view: object, order: Order | None, trouble: str) -> None:
+        def __init__(self, table: Table, view: object, order: Order | None, trouble: str) -> None:
             super().__init__()
-            self.version = version
+            self.table = table
             self.view = view
             self.order = order
             self.trouble = trouble
@@ -149,18 +149,18 @@ class TableKeys(JobPane):
         """Find the order of the view in a worker; the rows stay as they are until then."""
         table = self.shown_table()
         if table is not None:
-            self._order_rows(self.version, table, self.view)
+            self._order_rows(table, self.view)
 
     @work(thread=True, exclusive=True, group="view", exit_on_error=False, description="order")
-    def _order_rows(self, version: int, table: Table, view: ViewState) -> None:
+    def _order_rows(self, table: Table, view: ViewState) -> None:
         order, trouble = order_rows(table, view)
         if not get_current_worker().is_cancelled:
-            self.post_message(self.OrderReady(version, view, order, trouble))
+            self.post_message(self.OrderReady(table, view, order, trouble))
 
     @on(OrderReady)
     def _take_order(self, message: OrderReady) -> None:
-        if message.version != self.version or message.view is not self.view:
-            return
+        if message.table is not self.shown_table() or message.view is not self.view:
+            return  # other rows are shown by now
         self._order, self._trouble = message.order, message.trouble
         self.show_rows()
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,6 +20,7 @@ from npulse.core.text import Lang, safe_text
 from npulse.core.views import Strip, ViewT, rows_named
 
 from ..glyphs import showable
+from ..keymap import show_keys
 from ..roles import RowStyle, style_by_state
 from ..screens.columns import ColumnWords
 from ..screens.entry import Entry
@@ -27,6 +28,7 @@ from ..widgets.detail import DetailView
 from ..widgets.strip import LayerStrip
 from ..widgets.virtual_table import ColumnSpec, TableView, VirtualTable
 from .base import Pane, ViewState
+from .instead import Instead
 from .table_keys import TableKeys
 
 if TYPE_CHECKING:
@@ -34,15 +36,6 @@ if TYPE_CHECKING:
 
 DETAIL_PAUSE_S = 0.1
 _LABEL_CELLS = (12, 24)  # of the strip: at least, at most
-
-
-class Instead(Protocol):
-    """What a job has made where there is no table: a report if anything can be said, in which language."""
-
-    @property
-    def report(self) -> Report | None: ...
-    @property
-    def lang(self) -> Lang: ...
 
 
 class TablePane(TableKeys, Generic[ViewT]):
@@ -73,6 +66,8 @@ class TablePane(TableKeys, Generic[ViewT]):
     subject_column: ClassVar[str] = "operator"
     """The text column that holds what marks and notes go to."""
     hidden_at_first: ClassVar[frozenset[str]] = frozenset()
+    table_share: ClassVar[tuple[int, int]] = (2, 3)
+    """The part of a wide screen that is the table's, as the style sheet has it."""
 
     def __init__(self, area: str) -> None:
         super().__init__(area)
@@ -117,6 +112,10 @@ class TablePane(TableKeys, Generic[ViewT]):
     def can_open(self, view: ViewT) -> bool:
         """Whether Enter does something in this table."""
         return False
+
+    def has_rows(self, view: ViewT) -> bool:
+        """Whether the table is shown; without it the first lines have the whole pane."""
+        return True
 
     def strip_caption(self) -> str:
         """What the strip under the table shows."""
@@ -244,7 +243,7 @@ class TablePane(TableKeys, Generic[ViewT]):
             return
         lines = [self.plain(line) for line in self.summary_lines()]
         self._say("#summary", "\n".join(lines))
-        if self.has_class("-has-rows") is not (self.shown is not None):
+        if self.has_class("-has-rows") is not (self.shown is not None and self.has_rows(self.shown)):
             self.toggle_class("-has-rows")
             self.shell.main.refresh_footer()
 
@@ -427,6 +426,27 @@ class TablePane(TableKeys, Generic[ViewT]):
             self.table.move_to_row(row)
         self.ask_detail(row)
         return True
+
+    def table_width(self) -> int:
+        """Cells of the table: all, or its share where the detail stands beside it."""
+        width = self.size.width
+        wide = next(cells for cells, name in self.shell.HORIZONTAL_BREAKPOINTS if name == "-wide")
+        part, whole = self.table_share
+        return width if width < wide else width * part // whole - 1
+
+    def show_in(self, area: str, subject: str, cells: Mapping[str, object] | None = None) -> None:
+        """Go to a subject in another pane; cells: see `want`."""
+        self.shell.call_later(self._show_in, area, subject, cells)
+
+    async def _show_in(self, area: str, subject: str, cells: Mapping[str, object] | None) -> None:
+        await self.shell.main.show_pane(area)
+        pane = self.shell.pane
+        if isinstance(pane, TablePane):
+            pane.want(subject, cells)
+
+    def key_of(self, action_id: str) -> str:
+        """The first key of an action, as the footer shows it."""
+        return show_keys(self.shell.keys.get(action_id, ())[:1])
 
     def place(self) -> tuple[Path, int | None] | None:
         return None if self.shown is None or self.row is None else self.shown.place(self.row)

@@ -1,4 +1,7 @@
-"""The detail of the row under the cursor: why, what to do, source, figures; scrolls when it has the keys."""
+"""The detail of the row under the cursor: why, picture, code, what to do, figures; scrolls with the keys.
+
+Where there is little room the line of code and the picture come first: they say most in least.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from ..actions import bindings_for
 from ..glyphs import glyphs_of, showable
 from ..messages import tr
 from .cells import cut, pad
+from .code import code_lines
 from .wrap import wrap
 
 if TYPE_CHECKING:
@@ -24,6 +28,13 @@ if TYPE_CHECKING:
 _FACT_GAP = 2
 _BRIEF_LINES = 3
 """In fewer lines than these the name is left out: the table has it, the finding is nowhere else."""
+_SHORT_LINES = 14
+"""In fewer lines than these a line of code and a picture come before the words."""
+_CODE_AROUND = ((32, 99), (20, 3), (_SHORT_LINES, 2), (10, 1), (0, 0))
+"""Lines shown on both sides of the meant one, by the height there is at least."""
+
+_Line = tuple[str, bool]
+"""Text, and whether it is the line that is meant."""
 
 
 class DetailView(Widget, can_focus=True, inherit_bindings=False):
@@ -57,9 +68,15 @@ class DetailView(Widget, can_focus=True, inherit_bindings=False):
         shown = lines[top : top + self._page]
         n_more = len(lines) - top - len(shown)
         if n_more and shown:
-            shown[-1] = self._with_marker(shown[-1], n_more)
-        text = Content("\n".join(shown))
-        return text.stylize("reverse", 0, len(shown[0])) if self.has_focus and shown else text
+            text, is_marked = shown[-1]
+            shown[-1] = self._with_marker(text, n_more), is_marked
+        content = Content("\n".join(text for text, _ in shown))
+        at = 0
+        for text, is_marked in shown:
+            if is_marked:
+                content = content.stylize("bold", at, at + len(text))
+            at += len(text) + 1
+        return content.stylize("reverse", 0, len(shown[0][0])) if self.has_focus and shown else content
 
     def _with_marker(self, line: str, n_more: int) -> str:
         """A line that tells at its right end how many lines stand below."""
@@ -73,24 +90,46 @@ class DetailView(Widget, can_focus=True, inherit_bindings=False):
         lang: Lang = getattr(self.app, "lang", "en")
         return lang
 
-    def _lines(self) -> list[str]:
+    def _lines(self) -> list[_Line]:
         """All lines at the width of the moment."""
-        detail, lang = self.detail, self._lang
+        detail, height = self.detail, self.size.height
         if detail is None:
             return []
-        parts = [] if self.size.height < _BRIEF_LINES else [detail.name]
-        parts.append(detail.headline)
-        if self.note:
-            parts.append(f"{tr('detail.note', lang)}: {self.note}")
-        if detail.next_step:
-            parts.append(f"{tr('detail.next', lang)}: {detail.next_step}")
-        if detail.source is not None:
-            file, line, text = detail.source
-            place = file if line is None else f"{file}:{line}"
-            parts.append(f"{tr('detail.source', lang)}: {place}  {text}")
         glyphs, width = glyphs_of(self.app), max(20, self.size.width)
-        lines = [line for part in parts for line in wrap(showable(part, glyphs), width)]
-        return lines + _columns([showable(f"{name} {value}", glyphs) for name, value in detail.facts], width)
+        picture = self._picture(detail)
+        is_short = _BRIEF_LINES <= height < _SHORT_LINES and bool(picture)
+        name = [] if is_short or height < _BRIEF_LINES else self._wrapped(detail.name)
+        note = self._wrapped(f"{tr('detail.note', self._lang)}: {self.note}") if self.note else []
+        said = [*self._wrapped(detail.headline), *note]
+        facts = _columns([showable(f"{name} {value}", glyphs) for name, value in detail.facts], width)
+        parts = [*picture, *said] if is_short else [*name, *said, *picture]
+        return [*parts, *self._next(detail), *((line, False) for line in facts)]
+
+    def _picture(self, detail: Detail) -> list[_Line]:
+        """The drawing, then the code with as many lines around the meant one as the height allows."""
+        glyphs, width = glyphs_of(self.app), max(20, self.size.width)
+        drawn = detail.draw(width, glyphs.is_ascii) if detail.draw is not None else ()
+        around = next(lines for least, lines in _CODE_AROUND if self.size.height >= least)
+        code = code_lines(detail.code, width, glyphs, around)
+        if around and code and detail.source is not None and detail.source != (detail.name, None, ""):
+            code = [*self._source(detail), *code]
+        return [*((showable(line, glyphs), False) for line in drawn), *code]
+
+    def _next(self, detail: Detail) -> list[_Line]:
+        step = detail.next_step
+        lines = self._wrapped(f"{tr('detail.next', self._lang)}: {step}") if step else []
+        return lines if detail.code else [*lines, *self._source(detail)]
+
+    def _source(self, detail: Detail) -> list[_Line]:
+        if detail.source is None:
+            return []
+        file, line, text = detail.source
+        place = file if line is None else f"{file}:{line}"
+        return self._wrapped(f"{tr('detail.source', self._lang)}: {place}  {text}")
+
+    def _wrapped(self, text: str) -> list[_Line]:
+        glyphs = glyphs_of(self.app)
+        return [(line, False) for line in wrap(showable(text, glyphs), max(20, self.size.width))]
 
     # ---- keys ----
 

@@ -17,8 +17,12 @@ from npulse.core.areas import all_rules
 from npulse.core.text import safe_text
 from npulse.tui.actions import ACTIONS
 from npulse.tui.cli.main import run
+from npulse.tui.cli.workbench import _make_pane
+from npulse.tui.panes import make_pane
+from npulse.tui.panes.memory.pane import MemoryPane
 
 from ..panes.captures import NAMES, ORIGIN, Call, chain, write_capture, write_pair
+from ..panes.memory_runs import WRITE_CODE, write_faults, write_sources
 
 REPO = Path(__file__).resolve().parents[3]
 Capture = pytest.CaptureFixture[str]
@@ -270,7 +274,7 @@ def test_chinese(bad_run: Path, capsys: Capture) -> None:
         (["precision", "x", "--nonsense"], "--nonsense"),
         (["no/such/folder"], "no/such/folder"),
         (["no-such-command"], "no-such-command"),
-        (["memory", "x"], "'memory' is not built yet"),
+        (["performance", "x"], "'performance' is not built yet"),
         (["rules", "precision.scaler"], "precision.scaler"),
         (["keys", "check", "no/such.toml"], "no/such.toml"),
         (["--plain"], "nothing to show"),
@@ -572,6 +576,26 @@ def test_triage_uses_the_options_of_the_workbench(bad_run: Path, capsys: Capture
     assert call("open", bad_run, "--pane", "memory") == 1
     assert any(cache.rglob("*.npz"))
     assert "--pane memory" in capsys.readouterr().err
+
+
+def test_source_folders_of_the_workbench(tmp_path: Path, capsys: Capture) -> None:
+    run = write_faults(tmp_path / "run")
+    roots = [write_sources(tmp_path / name) for name in ("one", "two")]
+    (roots[1] / "op_kernel" / "vec_add.cpp").unlink()
+    assert call("--source-root", roots[1], run, "--source-root", roots[0]) == 1
+    text = capsys.readouterr().out
+    assert f"source roots: {roots[1]}, {roots[0]}" in text and WRITE_CODE in text
+    assert call(run) == 1
+    assert "no source roots" in capsys.readouterr().out, "none is guessed"
+    assert call("open", run, "--source-root", tmp_path / "nowhere") == 2
+    told = said_once(capsys)
+    assert "not a folder" in told[0] and "nowhere" in told[0] and "--source-root" in told[1]
+
+
+def test_source_folders_reach_the_pane(tmp_path: Path) -> None:
+    pane = _make_pane("memory", 0, True, (tmp_path,))
+    assert isinstance(pane, MemoryPane) and pane.options.source_roots == (tmp_path,)
+    assert make_pane("memory").options.source_roots == ()  # type: ignore[attr-defined]
 
 
 def test_options_may_stand_before_the_command(bad_run: Path, capsys: Capture) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes import make_pane
+from npulse.tui.panes.memory.pane import MemoryPane
 from npulse.tui.panes.overflow.pane import OverflowPane
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.widgets.detail import DetailView
@@ -96,6 +97,33 @@ def looked(until: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[Ove
         await pilot.pause()
         pane = app.pane
         assert isinstance(pane, OverflowPane)
+        return pane
+
+    return wait
+
+
+@pytest.fixture
+def logs_read(until: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[MemoryPane]]:
+    """The memory pane once all logs are read, with the detail of the row under the cursor if there is one."""
+
+    async def wait(pilot: Any) -> MemoryPane:
+        app = pilot.app
+
+        def is_done() -> bool:
+            pane = app.pane
+            return (
+                isinstance(pane, MemoryPane)
+                and pane.shown is not None
+                and pane.shown.is_complete
+                and not app._busy.get("memory")
+                and all(worker.is_finished for worker in app.workers)
+                and (not pane.table.view.n_rows or pane.query_one(DetailView).detail is not None)
+            )
+
+        await until(pilot, is_done)
+        await pilot.pause()
+        pane = app.pane
+        assert isinstance(pane, MemoryPane)
         return pane
 
     return wait

@@ -20,7 +20,7 @@ from ...roles import role_formatter
 from ...widgets.bars import bar
 from ...widgets.table_lines import PREFIX_CELLS
 from ...widgets.table_view import ColumnSpec
-from ..columns import short_io_formatter
+from ..columns import has_values, short_io_formatter
 
 HIDDEN_AT_FIRST = frozenset(
     (
@@ -109,8 +109,7 @@ def heading(name: str, lang: Lang) -> str:
 
 def _has_values(table: Table, name: str) -> bool:
     """Whether some row has something to show; of a count also whether there is any at all."""
-    column = table.column(name)
-    if column.absent is None or not len(column.absent) or not column.absent.all():
+    if has_values(table, name):
         return True
     return name in PRESENCE and bool((table.column("flags").values & PRESENCE[name]).any())
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npulse.core.findings import Report
-from npulse.core.text import Lang
+from ..instead import Nothing
 
 if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions
@@ -14,14 +12,6 @@ if TYPE_CHECKING:
     from npulse.core.run.model import Run
 
     from ..job_pane import JobTools
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """No dump, record or monitor file in the round."""
-
-    lang: Lang
-    report: Report | None = None
 
 
 def look_through_round(

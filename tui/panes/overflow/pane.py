@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,15 +14,15 @@ from npulse.core.overflow.view import SUBJECT, OverflowView, rank_matrix
 from npulse.core.text import Lang
 
 from ...actions import bindings_for
-from ...keymap import show_keys
 from ...roles import RowStyle, style_by_role_alone
 from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..base import Pane
+from ..instead import Nothing
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
 from .evidence import evidence_lines
-from .jobs import Nothing, look_through_round
+from .jobs import look_through_round
 from .summary import nothing_lines, shown_lines
 
 if TYPE_CHECKING:
@@ -111,17 +110,11 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
     # ---- how it looks ----
 
     def on_resize(self) -> None:
-        if self._width != self._table_width():
+        if self._width != self.table_width():
             self.show_rows()
 
-    def _table_width(self) -> int:
-        """Cells of the table: all, or two thirds where the detail stands beside it."""
-        width = self.size.width
-        wide = next(cells for cells, name in self.shell.HORIZONTAL_BREAKPOINTS if name == "-wide")
-        return width if width < wide else width * 2 // 3 - 1
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self._table_width()
+        self._width = self.table_width()
         return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang, self._width)
 
     def heading(self, name: str, lang: Lang) -> str:
@@ -134,7 +127,7 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
         return view.upstream_rows if self.view.filter == UPSTREAM and not self.view.sort else None
 
     def shown_lines(self, view: OverflowView) -> list[str]:
-        key = self._key("overflow.saturation")
+        key = self.key_of("overflow.saturation")
         return shown_lines(view, self.tr, self.shell.glyphs, self.size.width - 2, key)
 
     def instead_lines(self, instead: Nothing) -> list[str]:
@@ -145,11 +138,8 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
             return super().filter_text()
         if self.ended:
             return ""  # why it ended needs the room
-        key = self._key("overflow.upstream")
+        key = self.key_of("overflow.upstream")
         return self.tr("overflow.only-upstream", key=key, n=self.shown.table.n_rows)
-
-    def _key(self, action_id: str) -> str:
-        return show_keys(self.shell.keys.get(action_id, ())[:1])
 
     def strip_caption(self) -> str:
         return self.tr("overflow.strip")
@@ -242,10 +232,4 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
             return
         table, row = self.shown.table, self.row
         cells = {name: table.column(name).value(row) for name in ("rank", "step", "io")}
-        self.shell.call_later(self._jump, subject, cells)
-
-    async def _jump(self, subject: str, cells: Mapping[str, object]) -> None:
-        await self.shell.main.show_pane("precision")
-        pane = self.shell.pane
-        if isinstance(pane, TablePane):
-            pane.want(subject, cells)
+        self.show_in("precision", subject, cells)

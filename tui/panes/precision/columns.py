@@ -12,7 +12,7 @@ from npulse.core.text import Lang, say
 from ...glyphs import Glyphs
 from ...roles import state_formatter
 from ...widgets.table_view import ColumnSpec
-from ..columns import io_formatter
+from ..columns import has_values, io_formatter
 
 HIDDEN_AT_FIRST = frozenset(
     (
@@ -77,18 +77,13 @@ def specs(table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang) -> t
     return tuple(
         _spec(table, name, place, glyphs, lang)
         for place, name in enumerate(ordered)
-        if name not in hidden and _has_values(table, name)
+        if name not in hidden and has_values(table, name)
     )
 
 
 def heading(name: str, lang: Lang) -> str:
     """The heading of a column; the contract's own name where it has none."""
     return _HEADINGS.get(name, (name, name))[1 if lang == "zh" else 0]
-
-
-def _has_values(table: Table, name: str) -> bool:
-    column = table.column(name)
-    return column.absent is None or not column.absent.all() or not len(column.absent)
 
 
 def _spec(table: Table, name: str, place: int, glyphs: Glyphs, lang: Lang) -> ColumnSpec:

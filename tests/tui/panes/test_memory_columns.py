@@ -1,0 +1,197 @@
+"""The table of sites and the first lines: a row in few cells, the first finding in few words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.findings import Finding
+from npulse.core.memory.kind_texts import GAPS
+from npulse.core.memory.run_report import look, selections
+from npulse.core.memory.table import SUBJECT
+from npulse.core.memory.view import MemoryView, memory_view
+from npulse.core.progress import Progress
+from npulse.core.run.discover import discover
+from npulse.core.table import Table, text_column
+from npulse.tui.glyphs import ASCII, UNICODE
+from npulse.tui.messages import tr
+from npulse.tui.panes.job_pane import progress_text
+from npulse.tui.panes.memory.columns import (
+    HIDDEN_AT_FIRST,
+    cut_start,
+    heading,
+    place_writer,
+    severity_text,
+    specs,
+    style_by_severity,
+)
+from npulse.tui.panes.memory.jobs import first_that_is_none, folders_in
+from npulse.tui.panes.memory.summary import few_words, nothing_lines
+from npulse.tui.panes.memory.words import GAPS as SHORT_GAPS
+from npulse.tui.panes.memory.words import gap_word, state_word
+
+from .memory_runs import WRITE, checked, illegal_write, race, write_faults, write_log
+
+
+def view_of(run: Path) -> MemoryView:
+    found = discover(run)
+    options = AnalysisOptions()
+    return memory_view(look(found, selections(found, options)[-1], options), "en")
+
+
+def places(subjects: list[str], seconds: list[str | None], kinds: list[str]) -> Table:
+    columns = (
+        text_column(SUBJECT, subjects),
+        text_column("second_place", seconds),
+        text_column("kind", kinds),
+    )
+    return Table("memory", columns)
+
+
+def test_a_place_has_as_few_folders_as_tell_it_from_the_others() -> None:
+    subjects = ["/a/b/one.cpp:3", "/x/b/two.cpp:4", "/x/c/two.cpp:5", "kernel_name", "leak"]
+    table = places(subjects, [None, "/x/b/two.cpp:9", "/a/b/one.cpp:3", None, None], ["k"] * 4 + ["leak"])
+    write = place_writer(table, 40, UNICODE, "en")
+    assert [write(row) for row in range(5)] == [
+        "one.cpp:3",
+        "b/two.cpp:4 / :9",
+        "c/two.cpp:5 / one.cpp:3",
+        "kernel_name",
+        "? place unknown",
+    ]
+    assert place_writer(table, 14, UNICODE, "en")(1) == "b/two.cpp:4", "half a pair is worse than none"
+    assert place_writer(table, 10, UNICODE, "en")(1) == "…two.cpp:4", "file and line stay"
+
+
+def test_a_long_path_loses_whole_folders_first() -> None:
+    path = "/build/host/operators/op_kernel/add_custom.cpp:43"
+    assert cut_start(path, 60, UNICODE) == path
+    assert cut_start(path, 34, UNICODE) == "…/op_kernel/add_custom.cpp:43"
+    assert cut_start(path, 20, UNICODE) == "…/add_custom.cpp:43"
+    assert cut_start(path, 12, UNICODE) == "…stom.cpp:43"
+    assert cut_start(path, 12, ASCII) == "~stom.cpp:43"
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=("C",)), max_size=60), st.integers(1, 40))
+def test_a_cut_never_exceeds_its_width(text: str, width: int) -> None:
+    shown = cut_start(text, width, UNICODE)
+    assert cell_len(shown) <= width and (shown == text or text.endswith(shown[1:]))
+
+
+@pytest.mark.parametrize(
+    ("severity", "role", "expected"),
+    [
+        ("error", "origin", "E ✗"),
+        ("warning", "suspect", "W !"),
+        ("info", "benign", "N ·"),
+        ("error", "unknown", "E ?"),
+        ("error", "inherited", "↳"),
+    ],
+)
+def test_severity_is_a_letter_and_a_shape(severity: str, role: str, expected: str) -> None:
+    assert severity_text(severity, role, UNICODE) == expected
+
+
+def test_an_error_that_nobody_can_tell_is_not_put_aside() -> None:
+    rows = [("error", "origin"), ("warning", "suspect"), ("error", "unknown"), ("error", "inherited")]
+    columns = (text_column("severity", [s for s, _ in rows]), text_column("role", [r for _, r in rows]))
+    style = style_by_severity(Table("memory", columns))
+    assert [style(row) for row in range(4)] == [
+        "virtual-table--error",
+        "virtual-table--warning",
+        "virtual-table--warning",
+        "virtual-table--muted",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 79, 104])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_columns_come_in_the_order_of_a_sentence(tmp_path: Path, width: int, lang: Any) -> None:
+    view = view_of(write_faults(tmp_path / "run"))
+    found = specs(view.table, HIDDEN_AT_FIRST, UNICODE, lang, width)
+    assert [spec.name for spec in found] == [
+        "severity",
+        "kind",
+        "space",
+        "size_bytes",
+        SUBJECT,
+        "cores",
+        "count",
+    ]
+    assert [spec.heading for spec in found] == [heading(spec.name, lang) for spec in found]
+    kind = next(spec for spec in found if spec.name == "kind")
+    assert kind.instead is not None and kind.instead(1) == "RAW race" and kind.instead(0) is None
+    count = next(spec for spec in found if spec.name == "count")
+    assert callable(count.format) and count.format(1234) == "x1,234"
+    size = next(spec for spec in found if spec.name == "size_bytes")
+    assert callable(size.format) and size.format(4_611_686_018_427_387_903) == "4.6e+18", "never cut"
+    assert size.format(9_999_999_999) == "9,999,999,999" and size.format(-2) == "-2"
+    with_all = specs(view.table, frozenset(), UNICODE, lang, width)
+    absent = {"threads", "operator", "state", "side", "distance_bytes", "function"}
+    assert {spec.name for spec in with_all} == {c.name for c in view.table.columns} - absent
+
+
+def test_every_gap_has_short_words_in_both_languages() -> None:
+    assert set(SHORT_GAPS) == set(GAPS)
+    for en, zh in SHORT_GAPS.values():
+        assert en.isascii() and not zh.isascii() and len(en) <= 40
+    assert gap_word("no\x1b[2Jsuch", "en") == "no\N{SYMBOL FOR ESCAPE}[2Jsuch"
+    assert state_word("was hidden", "en") == "was hidden" and state_word("new", "zh") == "新增"
+
+
+def words(**figures: Any) -> str:
+    finding = Finding(
+        "memory", "error", "memory.access", "origin", "x.cpp:1", "", figures={"count": 1, **figures}
+    )
+    return few_words(finding, lambda text_id, **values: tr(text_id, "en", **values))
+
+
+def test_the_first_finding_in_few_words() -> None:
+    assert words(
+        kind="illegal write", size_bytes=4, space="GM", side="after", distance_bytes=124, count=64
+    ) == ("illegal write of 4 B in GM, 124 B after the block, x64")
+    assert words(kind="heap-buffer-overflow", side="before", distance_bytes=2) == (
+        "heap-buffer-overflow, 2 B before the block"
+    )
+    assert words(kind="x", side="after", distance_bytes=0) == "x, right at the end of the block"
+    assert words(kind="race", hazard="WAW", space="UB") == "WAW race in UB"
+    assert words(kind="leak", leaked_bytes=5184, n_allocations=3) == "leak of 5,184 B in 3 blocks"
+    assert words(kind="leak", leaked_bytes=320, n_allocations=1, size_bytes=320) == "leak of 320 B"
+    assert words(kind="a\x1b[2Jb") == "a\N{SYMBOL FOR ESCAPE}[2Jb"
+    gap = Finding("memory", "warning", "memory.incomplete", "unknown", "a.log", "told", figures={"gap": "x"})
+    assert few_words(gap, lambda text_id, **values: tr(text_id, "en", **values)) == ""
+
+
+def test_nothing_names_path_and_commands() -> None:
+    lines = nothing_lines("/run\x1b[2J", ["mssanitizer APP"], lambda i, **v: tr(i, "en", **v))
+    assert "\x1b" not in "".join(lines) and "/run" in lines[0] and lines[-1] == "  mssanitizer APP"
+
+
+def test_a_line_of_folders(tmp_path: Path) -> None:
+    assert folders_in(f" {tmp_path} :: ~/ops:{tmp_path}") == (tmp_path, Path.home() / "ops")
+    assert folders_in("  ") == ()
+    (tmp_path / "file").write_text("x")
+    assert first_that_is_none((tmp_path, tmp_path / "file")) == tmp_path / "file"
+    assert first_that_is_none((tmp_path,)) is None
+
+
+def test_progress_in_bytes_is_short() -> None:
+    read = Progress("read", 52_428_800, 104_857_600, "bytes")
+    assert progress_text(read, 4.0) == "read 52.4/104.9 MB 13.1 MB/s"
+    assert progress_text(Progress("read", 1_500_000, None, "bytes"), 1.0) == "read 1.5 MB 1.5 MB/s"
+    assert (
+        progress_text(Progress("scan", 2_000, 10_000, "tensors"), 2.0) == "scan 2,000/10,000 tensors 1,000/s"
+    )
+
+
+def test_the_view_knows_a_site_by_its_key(tmp_path: Path) -> None:
+    view = view_of(write_log(tmp_path / "run", checked(illegal_write(0) + race())))
+    assert view.table.n_rows == 2 and [view.row_with(view.key(row)) for row in range(2)] == [0, 1]
+    assert view.row_with(("none",)) is None and view.operator(0) is None
+    assert view.first_file == WRITE.rpartition(":")[0]
