@@ -197,11 +197,12 @@ class JobPane(Pane):
 
 
 def progress_text(progress: Progress, elapsed_s: float) -> str:
-    """Stage, how far, how fast; bytes as megabytes, so that it fits beside the path."""
+    """Stage, how far, how fast; bytes as megabytes and with the time that is left, short."""
     done, total, unit = progress.done, progress.total, progress.unit
     rate = done / elapsed_s
     if unit == "bytes":
         of = "" if total is None else f"/{total / 1e6:,.1f}"
-        return f"{progress.stage} {done / 1e6:,.1f}{of} MB {rate / 1e6:,.1f} MB/s"
+        left = f" ~{(total - done) / rate:,.0f} s" if total is not None and rate and done < total else ""
+        return f"{progress.stage} {done / 1e6:,.1f}{of} MB {rate / 1e6:,.1f} MB/s{left}"
     of = "" if total is None else f"/{total:,}"
     return f"{progress.stage} {done:,}{of} {unit} {rate:,.0f}/s"
