@@ -9,7 +9,7 @@ from npulse.core.text import Lang, safe_text, say
 from npulse.core.views import CodeLine, Detail, Source
 
 from .analyse import Memory
-from .drawing import draw
+from .drawing import draw, has_picture
 from .excerpts import Excerpt
 from .explain import message_of, next_of
 from .faults import Access, Fault, Frame
@@ -35,19 +35,16 @@ _IDS = frozenset(
 def site_detail(found: Memory, place: int, lang: Lang) -> Detail:
     """All that is known of one site, in the order in which it helps. Opens no file."""
     site = found.sites[place]
-    access = site.first.access
-    is_on_chip = access.address is not None and not site.first.hazard  # a race is no matter of bounds
-    has_drawing = site.first.block is not None or is_on_chip
     excerpts = found.excerpts.get(site.key, ())
     excerpt = next((one for one in excerpts if one.lines), excerpts[0] if excerpts else None)
     return Detail(
         name=shown_name(subject_of(site)),
         headline=message_of(found, place, lang),
-        facts=tuple(facts_of(site)),
+        facts=(*facts_of(site), *(("instruction", text) for text in found.operands.get(site.key, ())[:2])),
         next_step=next_of(found, place, lang),
         source=_source(site, excerpt, lang) if excerpt is not None else None,
         code=code_lines(excerpt) if excerpt is not None else (),
-        draw=partial(_drawn, site.first) if has_drawing else None,
+        draw=partial(_drawn, site.first) if has_picture(site.first) else None,
     )
 
 
@@ -106,6 +103,10 @@ def where_lines(found: Memory, place: int, lang: Lang) -> list[str]:
     lines[0] += f"   {say(TEXTS, 'label-byte', lang)} {first.byte:,}"
     lines.append(f"{say(TEXTS, 'label-written', lang)}: {shown_name(first.message, 400)}")
     lines += _source_lines(found, site, lang)
+    lines += [
+        f"{say(TEXTS, 'label-instruction', lang)}: {shown_name(text, 400)}"
+        for text in found.operands.get(site.key, ())
+    ]
     for number, access in enumerate(first.accesses, 1):
         if access.frames:
             title = say(TEXTS, "label-access", lang, n=number) if len(first.accesses) > 1 else ""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .faults import Access, Block
+from .faults import Access, Block, Fault
 from .hints import on_chip
 
 MIN_WIDTH = 5
@@ -83,6 +83,11 @@ def draw(block: Block | None, access: Access, width: int, *, is_ascii: bool) -> 
     for scene in _scenes(block, access):
         lines.extend(_drawn(scene, width, is_ascii))
     return tuple(lines)
+
+
+def has_picture(fault: Fault) -> bool:
+    """Whether a fault is about the bounds of a block or of a buffer: a race is not."""
+    return fault.block is not None or (fault.access.address is not None and not fault.hazard)
 
 
 def _scenes(block: Block | None, access: Access) -> list[_Scene]:

@@ -11,7 +11,7 @@ from npulse.core.text import Lang, safe_text, say
 
 from .advice import gap_text, next_step, why
 from .analyse import Memory
-from .drawing import draw
+from .drawing import draw, has_picture
 from .event_order import KINDS
 from .faults import LogTrust
 from .figures import (
@@ -51,6 +51,8 @@ def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
     figures = site_figures(site)
     if found.cleanup is not None:
         figures["state"] = found.cleanup.states[place]
+    if site.key in found.operands:
+        figures["operands"] = [shown_name(text, 400) for text in found.operands[site.key]]
     joined = found.joined.get(site.key)
     if joined is not None and joined.operator:
         figures |= {"operator": joined.operator, "is_likely": joined.is_likely}
@@ -66,8 +68,16 @@ def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
         figures=figures,
         related=tuple(_related(found, site)),
         location=location_of(site),
-        told=draw(site.first.block, site.first.access, DRAWN_CELLS, is_ascii=True),
+        told=tuple(_told(found, site, lang)),
     )
+
+
+def _told(found: Memory, site: Site, lang: Lang) -> Iterator[str]:
+    """The picture of the buffer, and the instruction, for people."""
+    if has_picture(site.first):
+        yield from draw(site.first.block, site.first.access, DRAWN_CELLS, is_ascii=True)
+    for text in found.operands.get(site.key, ())[:2]:
+        yield f"{say(TEXTS, 'label-instruction', lang)}: {shown_name(text, 300)}"
 
 
 def location_of(site: Site) -> Location:
@@ -179,9 +189,6 @@ def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
     incident = found.incident_of.get(site.key)
     if incident is not None and incident.secondary:
         yield counted(lang, "consequences", len(incident.secondary))
-    if site.key in found.operands:
-        shown = "; ".join(shown_name(text, 300) for text in found.operands[site.key][:2])
-        yield say(TEXTS, "operands", lang, operands=shown)
     if site.resolved_by:
         yield say(TEXTS, "resolved", lang, name=shown_name(site.resolved_by))
     if site.n_cut:

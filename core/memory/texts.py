@@ -85,7 +85,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "is-cut": ("the log ends in this report", "日志在该报告处中断"),
     "is-partial": ("{n} reports lack a line", "{n} 条报告缺行"),
     "is-partial-one": ("1 report lacks a line", "1 条报告缺行"),
-    "operands": ("the instruction was {operands}", "指令为 {operands}"),
     "resolved": ("the line is from the kernel object {name}", "代码行由 kernel 目标文件 {name} 得到"),
     "told-object": (
         "a kernel object is at hand, and nothing here can read it: {hint}",
@@ -162,6 +161,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "label-lines": ("lines", "行"),
     "label-byte": ("byte", "字节"),
     "label-stack": ("stack", "调用栈"),
+    "label-instruction": ("instruction", "指令"),
     "label-allocated": ("allocated", "分配"),
     "label-freed": ("freed", "释放"),
     "label-access": ("access {n}", "访问 {n}"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npulse.core.areas import area_of
 from npulse.core.errors import UsageError
@@ -17,15 +18,11 @@ if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions
 
 
-def run_analysis(
-    options: AnalyseOptions,
-    area_id: str,
-    paths: Sequence[Path],
-    *,
-    saturation: bool | None = None,
-    source_roots: Sequence[Path] = (),
-) -> int:
-    """The report of an area over the paths of a command line; returns the exit code."""
+def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], **own: Any) -> int:
+    """The report of an area over the paths of a command line; returns the exit code.
+
+    own: options that only this area has, as fields of AnalysisOptions.
+    """
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
@@ -35,7 +32,7 @@ def run_analysis(
     format_name = chosen_format(options.format_name, options.output)
     _refuse_the_same(paths)
     try:
-        asked = _asked(options, saturation, source_roots)
+        asked = replace(_asked(options), **own)
         found = area_of(area_id).report_of(paths, asked, progress=stderr_progress(lang))
     finally:
         end_progress()
@@ -50,7 +47,7 @@ def run_analysis(
     return report.exit_code(strict=options.strict)
 
 
-def _asked(options: AnalyseOptions, saturation: bool | None, source_roots: Sequence[Path]) -> AnalysisOptions:
+def _asked(options: AnalyseOptions) -> AnalysisOptions:
     """What the area is asked: the options without those that only say how to write the answer."""
     from npulse.core.analysis import AnalysisOptions
 
@@ -65,8 +62,6 @@ def _asked(options: AnalyseOptions, saturation: bool | None, source_roots: Seque
         jobs=options.jobs,
         cluster=options.cluster,
         cache=user_cache(options.no_cache),
-        saturation=saturation,
-        source_roots=tuple(source_roots),
     )
 
 

@@ -121,12 +121,17 @@ def memory(
     ],
     *,
     source_root: o.SourceRootOption = None,
+    kernel_object: Annotated[
+        list[Path] | None,
+        typer.Option("--kernel-object", help="A kernel's .o, for lines of program counters; several."),
+    ] = None,
     options: o.AnalyseOptions,
 ) -> int:
     """Group what sanitizers and the runtime report by code site, and name what only follows from it."""
     from .analyse import run_analysis
 
-    return run_analysis(options, "memory", [run], source_roots=source_root or ())
+    roots, objects = tuple(source_root or ()), tuple(kernel_object or ())
+    return run_analysis(options, "memory", [run], source_roots=roots, kernel_objects=objects)
 
 
 @app.command(short_help="What each rule means.")

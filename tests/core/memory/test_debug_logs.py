@@ -42,7 +42,8 @@ def test_the_instruction_is_told(tmp_path: Path) -> None:
     address = BEGIN + 8192 + 64
     debug = HEAD, malloc(1, BEGIN, 8192, "run_add.cpp", 15), move(9, 0x668, address)
     (finding,) = look(tmp_path, *debug, address=address).findings
-    assert "DMA_MOV dst:(type:UB;addr:0x200" in finding.message
+    assert finding.figures["operands"][0].startswith("DMA_MOV dst:(type:UB;addr:0x200")
+    assert any("DMA_MOV" in line for line in finding.told)
     figures = finding.figures
     assert (figures["side"], figures["distance_bytes"], figures["block_bytes"]) == ("after", 64, 8192)
     assert figures["allocated_at"] == "run_add.cpp:15"
@@ -63,7 +64,7 @@ def test_another_run_or_device_does_not_match(tmp_path: Path) -> None:
     address = BEGIN + 8192
     for other in (move(9, 0x700, address), move(9, 0x668, address, device=1), move(8, 0x668, address)):
         (finding,) = look(tmp_path, HEAD, malloc(1, BEGIN, 8192), other, address=address).findings
-        assert "DMA_MOV" not in finding.message and "side" not in finding.figures
+        assert "operands" not in finding.figures and "side" not in finding.figures
 
 
 def test_a_log_without_its_begin_does_not_know_all_allocations(tmp_path: Path) -> None:

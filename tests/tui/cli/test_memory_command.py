@@ -1,0 +1,71 @@
+"""`npulse memory` as a shell starts it: its own options, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from npulse.tui.cli.main import run
+
+LOG = """\
+[mssanitizer] Start memcheck sanitizer on kernel add_custom
+====== ERROR: illegal read of size 224
+======    at 0x12c0c0014e00 on GM in add_custom
+======    in block aiv(0) on device 0
+======    code in pc current 0x668 (serialNo:65)
+======    #0 /build/op/add_custom.cpp:2:9
+
+[mssanitizer] Sanitizer finished on kernel add_custom. See all detected errors above.
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "check.log").write_text(LOG, encoding="utf-8")
+    return folder
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, dict[str, object]]:
+    code = run(["memory", *map(str, words), "--format", "json", "--no-cache"])
+    made: dict[str, object] = json.loads(capsys.readouterr().out)
+    return code, made
+
+
+def test_source_roots_may_be_given_several_times(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "b" / "add_custom.cpp").write_text("one\ntwo();\nthree\n", encoding="utf-8")
+    code, made = answer(capsys, log, "--source-root", tmp_path / "a", "--source-root", tmp_path / "b")
+    assert code == 1 and made["verdict"] == "fail"
+    findings = made["findings"]
+    assert isinstance(findings, list) and findings[0]["source"] == "/build/op/add_custom.cpp:2 two();"
+    assert run(["memory", str(log), "--source-root", str(tmp_path / "none")]) == 2
+
+
+def test_a_kernel_object_is_handed_on(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = LOG.replace("======    #0 /build/op/add_custom.cpp:2:9\n", "")
+    (log / "check.log").write_text(text, encoding="utf-8")
+    (tmp_path / "add_custom.o").write_bytes(b"no object")
+    code, made = answer(capsys, log, "--kernel-object", tmp_path / "add_custom.o")
+    problems = made["problems"]
+    assert code == 1 and isinstance(problems, list)
+    assert [problem["artifact"] for problem in problems] == ["add_custom.o"]
+
+
+def test_masked_names_and_source_lines(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "add_custom.cpp").write_text("one\nsecret_name();\nthree\n", encoding="utf-8")
+    for format_name in ("text", "json", "md"):
+        run(["memory", str(log), "--source-root", str(tmp_path), "--mask", "--format", format_name])
+        out = capsys.readouterr().out
+        assert "secret_name" not in out and "/build/op" not in out and str(tmp_path) not in out, format_name
+
+
+def test_an_empty_folder_says_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["memory", str(tmp_path)]) == 2
+    assert "mssanitizer" in capsys.readouterr().err
