@@ -19,7 +19,7 @@ from .sites import Site
 State = Literal["first", "same", "moved", "new", "was hidden", "back"]
 """first: there is no round before. moved: the same fault, its line has shifted. back: fixed once before."""
 
-MAX_SHIFT_LINES = 200
+MAX_SHIFT_LINES = 60
 
 _CHECK_OF_RULE = {
     "access": "memcheck",
@@ -58,8 +58,9 @@ class RoundSites:
 class Gone:
     """A site of an earlier round that this round does not show.
 
-    is_fixed: this round's log is complete and looked for such faults; else `why_not` says what is missing:
-    "incomplete" or the check that did not run. round: the last one that had it.
+    is_fixed: a round after the last that had it is complete and looked for such faults in its kernel; else
+    `why_not` says what is missing: "incomplete", or the check, tool or kernel that did not run. round: the
+    last one that had it.
     """
 
     site: Site
@@ -72,7 +73,8 @@ class Gone:
 class CleanUp:
     """A round against all before it. states: one for each of its sites. since: name of the round before.
 
-    is_done: no fault is left, and the log is complete.
+    gone: what the round before still had, or what nobody could tell of since. is_done: no fault is left, the
+    logs say that checks ran to their end, and of nothing it is open whether it was fixed.
     """
 
     since: str
@@ -81,42 +83,85 @@ class CleanUp:
     n_rounds: int
     is_done: bool
 
+    @property
+    def is_told(self) -> bool:
+        """Whether it is known of every earlier fault that it is fixed or still there."""
+        return all(gone.is_fixed for gone in self.gone)
+
     def count(self, *states: State) -> int:
         return sum(state in states for state in self.states)
 
 
+@dataclass(slots=True)
+class _Known:
+    """A fault that was seen, and has not been seen to be fixed."""
+
+    site: Site
+    round: str
+
+
 def clean_up(rounds: Sequence[RoundSites]) -> CleanUp | None:
-    """The last of these rounds against those before; None where it is the only one."""
+    """The last of these rounds against those before; None where it is the only one.
+
+    A fault stays open until a round that could have shown it does not; one that lost records fixes nothing.
+    """
     if len(rounds) < 2:
         return None
-    now, before = rounds[-1], rounds[-2]
-    pairs = _pairs(before.sites, now.sites)
-    earlier = [known for one in rounds[:-2] for known in one.sites]
-    seen_once = set(_pairs(earlier, now.sites))
+    open_: list[_Known] = []
+    fixed: list[Site] = []
     states: list[State] = []
-    for i in range(len(now.sites)):
-        if i in pairs:
-            is_same = before.sites[pairs[i]].key == now.sites[i].key
-            states.append("same" if is_same else "moved")
-        elif i in seen_once:
-            states.append("back")
-        else:
-            states.append("was hidden" if before.ended_early or not before.is_complete else "new")
-    kept = set(pairs.values())
-    gone = [_gone(site, before.name, now) for i, site in enumerate(before.sites) if i not in kept]
-    return CleanUp(before.name, tuple(states), tuple(gone), len(rounds), now.is_complete and not now.sites)
+    gone: list[Gone] = []
+    before: RoundSites | None = None
+    for now in rounds:
+        pairs = _pairs([known.site for known in open_], now.sites)
+        again = _pairs(fixed, [site for i, site in enumerate(now.sites) if i not in pairs])
+        left = [i for i in range(len(now.sites)) if i not in pairs]
+        back = {left[i] for i in again}
+        states = [_state(i, pairs, back, open_, now, before) for i in range(len(now.sites))]
+        kept = set(pairs.values())
+        gone = [_gone(known, now) for i, known in enumerate(open_) if i not in kept]
+        fixed += [one.site for one in gone if one.is_fixed]
+        open_ = [_Known(site, now.name) for site in now.sites]
+        open_ += [_Known(one.site, one.round) for one in gone if not one.is_fixed]
+        before = now
+    last = rounds[-1]
+    has_run = any(trust.n_clean_ends for trust in last.trusts)
+    is_done = last.is_complete and has_run and not last.sites and all(one.is_fixed for one in gone)
+    return CleanUp(rounds[-2].name, tuple(states), tuple(gone), len(rounds), is_done)
 
 
-def _gone(site: Site, round_name: str, now: RoundSites) -> Gone:
+def _state(
+    i: int,
+    pairs: dict[int, int],
+    back: set[int],
+    known: Sequence[_Known],
+    now: RoundSites,
+    before: RoundSites | None,
+) -> State:
+    if before is None:
+        return "first"
+    if i in pairs:
+        return "same" if known[pairs[i]].site.key == now.sites[i].key else "moved"
+    if i in back:
+        return "back"
+    return "was hidden" if before.ended_early or not before.is_complete else "new"
+
+
+def _gone(known: _Known, now: RoundSites) -> Gone:
+    site = known.site
     if not now.is_complete or now.ended_early:
-        return Gone(site, round_name, False, "incomplete")
+        return Gone(site, known.round, False, "incomplete")
     check = _CHECK_OF_RULE.get(rule_of(site.first), "")
     if site.first.tool == "msSanitizer" and check and now.checks and check not in now.checks:
-        return Gone(site, round_name, False, check)
+        return Gone(site, known.round, False, check)
     tools = {tool for trust in now.trusts for tool in trust.tools}
     if site.first.tool not in tools:
-        return Gone(site, round_name, False, site.first.tool)
-    return Gone(site, round_name, True)
+        return Gone(site, known.round, False, site.first.tool)
+    kernel = site.first.access.kernel
+    kernels = {name for trust in now.trusts for name in trust.kernels}
+    if kernel and kernels and kernel not in kernels:
+        return Gone(site, known.round, False, kernel)
+    return Gone(site, known.round, True)
 
 
 def _pairs(before: Sequence[Site], now: Sequence[Site]) -> dict[int, int]:
@@ -143,7 +188,9 @@ def _nature(site: Site) -> tuple[object, ...]:
     """What a fault keeps when lines are added above it."""
     access, place = site.first.access, site.place
     name = posixpath.basename(place.file) if place is not None else ""
-    return site.first.tool, site.first.kind, site.first.hazard, access.space, access.kernel, name
+    size = None if site.first.is_leak else site.size_bytes
+    first = site.first
+    return first.tool, first.kind, first.hazard, access.word, access.space, access.kernel, name, size
 
 
 def _shift(one: Site, other: Site) -> int:

@@ -35,6 +35,21 @@ from .texts import TEXTS
 
 _SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "info": "note"}
 _SHOWN_SIZES = 4
+_SHOWN_IDS = 8
+_SHOWN_NOTICES = 5
+_NOTICE_WORDS = {
+    "records-dropped": ("records undetected", "discarded"),
+    "cache-exhausted": ("exceed the max record buffer", "records undetected"),
+    "address-changed": ("has been changed by the user program",),
+    "sync-records-dropped": ("__syncthreads",),
+    "heap-range": ("heap is not in malloc range",),
+    "tool-not-supported": ("temporarily ignored", "not supported"),
+    "no-active-tool": ("No active sanitizer tool",),
+    "signal": ("exited by signal",),
+    "abnormal-exit": ("exited abnormally",),
+    "runtime-refused": ("does not come first",),
+}
+"""By gap what the tool's own line about it holds."""
 DRAWN_CELLS = 60
 _ENDS = (".", "。", "!", "?", ":", "：")
 _NOT_OF_CODE = KINDS - {"aicore exception"} | {"pool warning"}
@@ -89,11 +104,12 @@ def message_of(found: Memory, place: int, lang: Lang) -> str:
     site = found.sites[place]
     if site.first.is_leak:
         return _sentences([_leak(found, site, lang), *_tail(found, place, lang)], lang)
-    often = ", ".join(part for part in _often(site, lang) if part)
+    what = why(site.earliest, lang)
     return _sentences(
         [
-            why(site.earliest, lang),
-            often,
+            what,
+            say(TEXTS, "comma", lang).join(part for part in _often(site, lang) if part),
+            _who(site, what, lang),
             _order_of(found, site, lang),
             *_tail(found, place, lang),
         ],
@@ -107,11 +123,41 @@ def _order_of(found: Memory, site: Site, lang: Lang) -> str:
         one, incident = found.secondary_of[site.key]
         delay = ""
         if one.delay_s is not None:
-            delay = say(TEXTS, "follows-delay", lang, delay=say(TEXTS, "seconds", lang, n=one.delay_s))
+            delay = say(TEXTS, "follows-delay", lang, delay=duration_text(one.delay_s, lang))
         reason = pick(REASONS[one.reason], lang)
         return say(TEXTS, "follows", lang, root=_name_of(incident), delay=delay, reason=reason)
     root = found.incident_of.get(site.key)
     return "" if root is None or not root.missing else pick(MISSING[root.missing], lang)
+
+
+def duration_text(seconds: float, lang: Lang) -> str:
+    """A time as people say it: 30.2 s, 30 min, 2.5 h."""
+    for unit, in_seconds, until in (
+        ("seconds", 1, 120),
+        ("minutes", 60, 7200),
+        ("hours", 3600, float("inf")),
+    ):
+        if seconds < until:
+            return say(TEXTS, unit, lang, n=f"{seconds / in_seconds:.3g}")
+    return ""
+
+
+def _who(site: Site, said: str, lang: Lang) -> str:
+    """Kernel, cores, devices and processes, as far as they are known and not said yet."""
+    kernel, cores = site.first.access.kernel, cores_text(site)
+    told_id = site.first.figures.get("device_id")
+    devices = site.devices or ((told_id,) if isinstance(told_id, int) else ())
+    parts = []
+    if kernel and shown_name(kernel) not in said:
+        parts.append(say(TEXTS, "kernel", lang, name=shown_name(kernel)))
+    if cores and cores not in said:
+        parts.append(cores)
+    ids = ", ".join(map(str, devices[:_SHOWN_IDS]))
+    if devices and f"device {ids}" not in said:
+        parts.append(say(TEXTS, "device", lang, ids=ids + (" ..." if len(devices) > _SHOWN_IDS else "")))
+    if len(site.pids) > 1:
+        parts.append(say(TEXTS, "process", lang, ids=", ".join(map(str, site.pids[:_SHOWN_IDS]))))
+    return say(TEXTS, "by", lang, who=say(TEXTS, "comma", lang).join(parts)) if parts else ""
 
 
 def _name_of(incident: Incident) -> str:
@@ -148,8 +194,6 @@ def _leak(found: Memory, site: Site, lang: Lang) -> str:
 
 def _often(site: Site, lang: Lang) -> Iterator[str]:
     """How often, over which addresses, sizes, cores and serial numbers."""
-    if site.n == 1 and len(site.first.accesses) < 2:
-        return
     if site.n > 1:
         yield counted(lang, "times", site.n)
         if site.address is not None and site.address.first != site.address.last:
@@ -158,7 +202,6 @@ def _often(site: Site, lang: Lang) -> Iterator[str]:
         if site.n_sizes > 1:
             shown = ", ".join(f"{size:,}" for size, _ in site.sizes[:_SHOWN_SIZES])
             yield say(TEXTS, "sizes", lang, sizes=shown + (" ..." if site.n_sizes > _SHOWN_SIZES else ""))
-        yield cores_text(site)
     known = [text for text in (place_text(one) for one in site.places) if text]
     if len(known) >= 2 and site.first.hazard:
         yield say(TEXTS, "both-places", lang, first=shown_name(known[0]), second=shown_name(known[1]))
@@ -167,6 +210,8 @@ def _often(site: Site, lang: Lang) -> Iterator[str]:
 
 def _earliest(site: Site, lang: Lang) -> str:
     if site.serial is None or site.serial.first == site.serial.last or site.first.hazard:
+        return ""
+    if site.n == 1 and len(site.first.accesses) < 2:
         return ""
     for access, place in zip(site.earliest.accesses, site.places, strict=False):
         if access.serial_number == site.serial.first:
@@ -183,7 +228,7 @@ def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
     if reason is not None:
         text = say(TEXTS, "place-unknown", lang, reason=words_of(reason, lang, _built(site)))
         if site.n > 1 and not site.pcs:
-            text += "; " + say(TEXTS, "several-places", lang)
+            text += say(TEXTS, "semicolon", lang) + say(TEXTS, "several-places", lang)
         yield text
     yield _joined(found, site, lang)
     incident = found.incident_of.get(site.key)
@@ -231,7 +276,7 @@ def _joined(found: Memory, site: Site, lang: Lang) -> str:
         against = say(TEXTS, "joined-contradicts", lang, other=shown_name(other.name or other.op_type))
     if not joined.sources:
         return against
-    return ", ".join(filter(None, (_operator_text(joined, lang), against)))
+    return say(TEXTS, "comma", lang).join(filter(None, (_operator_text(joined, lang), against)))
 
 
 def _operator_text(joined: Joined, lang: Lang) -> str:
@@ -297,4 +342,18 @@ def gap_findings(trust: LogTrust, lang: Lang) -> Iterator[Finding]:
             text,
             figures={"gap": word, "n_clean_ends": trust.n_clean_ends},
             location=Location(trust.artifact),
+            told=tuple(_gap_lines(trust, word, lang)),
         )
+
+
+def _gap_lines(trust: LogTrust, word: str, lang: Lang) -> Iterator[str]:
+    """The tool's own lines about it, which have the block and the advised size; kernels that did not end."""
+    if word == "unfinished-kernel" and trust.unfinished:
+        names = ", ".join(shown_name(name, 60) for name in trust.unfinished[:_SHOWN_IDS])
+        yield say(TEXTS, "unfinished", lang, names=names)
+    needles = _NOTICE_WORDS.get(word, ())
+    lines = [(line, text) for line, text in trust.notices if any(needle in text for needle in needles)]
+    for line, text in lines[:_SHOWN_NOTICES]:
+        yield f"{line}: {shown_name(text, 300)}"
+    if len(lines) > _SHOWN_NOTICES:
+        yield say(TEXTS, "more-lines", lang, n=len(lines) - _SHOWN_NOTICES)

@@ -195,7 +195,8 @@ class LogTrust:
     why it is not complete, as words of the readers ("records-dropped", "cut-off", "runtime-refused"), each
     once. notices: (line, text) of the tool about the run itself, the first 100. n_clean_ends: kernels of
     which the tool says that nothing was detected. is_aborting: a fault ended a process, what it would have
-    done after is not seen.
+    done after is not seen. kernels: those of which the log says that a check ended, the first 1,000;
+    unfinished: those of which it only says that one began.
     """
 
     artifact: str
@@ -209,6 +210,8 @@ class LogTrust:
     n_lines: int = 0
     n_bytes: int = 0
     is_aborting: bool = False
+    kernels: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -43,7 +43,8 @@ def subject_of(site: Site) -> str:
     place = site.place
     if place is not None and place.has_line:
         return f"{place.file}:{place.line}"
-    name = site.first.figures.get("kernel_name") or site.first.access.kernel
+    figures = site.first.figures
+    name = figures.get("kernel_name") or site.first.access.kernel or figures.get("node_name")
     if name:
         return str(name)
     if place is not None and place.has_file:

@@ -150,6 +150,8 @@ class TextLog:
             summaries=tuple(sorted((*summaries, *self._sums), key=lambda one: one.line)),
             notices=tuple(sorted(notices)[:MAX_NOTICES]),
             n_clean_ends=parts[0].n_clean_ends,
+            kernels=parts[0].kernels,
+            unfinished=parts[0].unfinished,
             n_lines=state.n_lines,
             n_bytes=state.n_bytes,
             is_aborting=host.is_aborting,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from npulse.core.findings import Finding, Location, Report, Verdict, verdict_from
 from npulse.core.formats.environment import SEED_WORDS_OF
+from npulse.core.run.settings import Setting
 from npulse.core.text import Lang, say
 
 from .analyse import Memory
@@ -20,6 +22,7 @@ from .texts import TEXTS
 
 SHOWN_SITES = 200
 """Sites that are explained one by one; of more the rest is counted."""
+CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 NOTHING_RAN = frozenset(("no-markers",))
 """Gaps that say only that nobody can tell whether a check ran to its end."""
 
@@ -28,11 +31,11 @@ def report(found: Memory, *, lang: Lang = "en", tables: bool = False) -> Report:
     """Findings in the order in which they should be looked at; what lowers trust stands behind errors."""
     counted = counts(found)
     shown = [site_finding(found, place, lang) for place in range(min(len(found.sites), SHOWN_SITES))]
-    errors = [finding for finding in shown if finding.severity == "error"]
+    totals = list(mismatches(found, lang))
     findings = [
-        *errors,
+        *(finding for finding in (*shown, *totals) if finding.severity == "error"),
         *(finding for trust in found.trusts for finding in gap_findings(trust, lang)),
-        *mismatches(found, lang),
+        *(finding for finding in totals if finding.severity != "error"),
         *(finding for finding in shown if finding.severity != "error"),
         *_more(found, lang),
         *seeds(found, lang),
@@ -58,9 +61,11 @@ def verdict_of(found: Memory, findings: list[Finding], counted: Counter[str]) ->
     if verdict == "fail":
         return verdict
     gaps = {word for trust in found.trusts for word in trust.gaps}
-    if verdict == "incomplete" or gaps - NOTHING_RAN:
+    # a total of which records are missing shows that there were more faults than are told
+    is_short = any(check.matches is False for check in found.checks)
+    if verdict == "incomplete" or is_short or gaps - NOTHING_RAN:
         return "incomplete"
-    if gaps or not has_run(found):
+    if gaps or not has_run(found) or (found.cleanup is not None and not found.cleanup.is_told):
         return "unknown"
     only_trust = all(finding.rule == f"{AREA}.incomplete" for finding in findings)
     return "pass" if only_trust and not counted["sites"] else verdict
@@ -68,7 +73,10 @@ def verdict_of(found: Memory, findings: list[Finding], counted: Counter[str]) ->
 
 def has_run(found: Memory) -> bool:
     """Whether some log says that a check ran to its end."""
-    return any(trust.n_clean_ends or trust.summaries for trust in found.trusts) or bool(found.sites)
+    if any(trust.n_clean_ends or trust.summaries for trust in found.trusts):
+        return True
+    # a stop in a debugger or a block that is still held says nothing of an end
+    return any(site.first.severity != "info" for site in found.sites)
 
 
 def counts(found: Memory) -> Counter[str]:
@@ -160,12 +168,7 @@ def _check_words(check: LeakCheck, lang: Lang) -> str:
         return say(TEXTS, "check-none", lang)
     if check.matches:
         return say(TEXTS, "check-same", lang)
-    return say(TEXTS, "check-other", lang, **_told_figures(check))
-
-
-def _told_figures(check: LeakCheck) -> dict[str, str]:
-    shown = {"n": check.n_told, "size": check.told_bytes}
-    return {name: "?" if value is None else f"{value:,}" for name, value in shown.items()}
+    return say(TEXTS, "check-other", lang, told=_told_text(check.n_told, check.told_bytes, lang))
 
 
 def _cleanup_told(found: Memory, lang: Lang) -> Iterator[str]:
@@ -194,39 +197,47 @@ def _cleanup_told(found: Memory, lang: Lang) -> Iterator[str]:
 
 
 def mismatches(found: Memory, lang: Lang) -> Iterator[Finding]:
-    """Logs whose leak records are not what their SUMMARY says."""
+    """Logs whose leak records are not what their SUMMARY says; a total without records tells of leaks too."""
     for check in found.checks:
-        if check.matches is not False:
+        part = check.wrong
+        if part is None:
             continue
-        values = _told_figures(check)
-        text = say(
-            TEXTS,
-            "mismatch",
-            lang,
-            artifact=shown_name(check.artifact),
-            n=f"{check.found.n:,}",
-            size=f"{check.found.size_bytes:,}",
-            n_told=values["n"],
-            told=values["size"],
-        )
+        is_total_alone = not check.found.n and bool(part.n_told or part.told_bytes)
+        rule = check.kind.split(" ")[0] if is_total_alone else "summary-mismatch"
+        is_error = is_total_alone and check.kind == "leak"
+        values = {
+            "artifact": shown_name(check.artifact),
+            "what": say(TEXTS, f"what-{check.kind}", lang),
+            "blocks": with_noun(lang, "n-blocks", part.found.n),
+            "size": f"{part.found.size_bytes:,}",
+            "told": _told_text(part.n_told, part.told_bytes, lang),
+        }
         figures = {
             "kind": check.kind,
-            "n_allocations": check.found.n,
-            "leaked_bytes": check.found.size_bytes,
-            "told_allocations": check.n_told,
-            "told_bytes": check.told_bytes,
+            "n_allocations": part.found.n,
+            "leaked_bytes": part.found.size_bytes,
+            "told_allocations": part.n_told,
+            "told_bytes": part.told_bytes,
         }
         yield Finding(
             AREA,
-            "warning",
-            f"{AREA}.summary-mismatch",
-            "unknown",
+            "error" if is_error else "warning",
+            f"{AREA}.{rule}",
+            "origin" if is_error else "unknown",
             check.artifact,
-            text,
+            say(TEXTS, "total-alone" if is_total_alone else "mismatch", lang, **values),
             say(TEXTS, "mismatch-next", lang),
-            figures=figures,
-            location=Location(check.artifact, line=check.line),
+            figures={name: value for name, value in figures.items() if value is not None},
+            location=Location(check.artifact, line=part.line),
         )
+
+
+def _told_text(n: int | None, size: int | None, lang: Lang) -> str:
+    """What a total says, as far as it says it."""
+    parts = [] if n is None else [with_noun(lang, "n-blocks", n)]
+    if size is not None:
+        parts.append(say(TEXTS, "n-bytes", lang, n=f"{size:,}"))
+    return say(TEXTS, "comma", lang).join(parts)
 
 
 def _more(found: Memory, lang: Lang) -> Iterator[Finding]:
@@ -242,23 +253,47 @@ def _more(found: Memory, lang: Lang) -> Iterator[Finding]:
 
 
 def seeds(found: Memory, lang: Lang) -> Iterator[Finding]:
-    """Settings that guides name and no tool reads, with the real ones."""
+    """Settings that guides name and no tool reads, with the real ones and their values."""
+    ran = {word for trust in found.trusts for word in trust.checks}
     for setting in found.context:
         real = SEED_WORDS_OF["sanitizer"].get(setting.name)
         if real is None:
             continue
         where = setting.artifact + ("" if setting.line is None else f":{setting.line}")
+        use = real_options(setting, real)
+        text = say(TEXTS, "seed", lang, name=shown_name(setting.text), where=shown_name(where))
+        wanted = [word for word in checks_in(setting.value) if word not in ran]
+        if wanted and ran:
+            text += " " + say(TEXTS, "seed-not-run", lang, checks=", ".join(wanted))
         yield Finding(
             AREA,
             "note",
             f"{AREA}.setting",
             "benign",
             setting.name,
-            say(TEXTS, "seed", lang, name=shown_name(setting.text), where=shown_name(where)),
-            say(TEXTS, "seed-next", lang, real="; ".join(real)),
-            figures={"value": setting.value, "real": list(real)},
+            text,
+            say(TEXTS, "seed-next", lang, real=shown_name(use)),
+            figures={"value": setting.value, "real": list(real), "use": use},
             location=Location(setting.artifact, line=setting.line),
         )
+
+
+def checks_in(value: str) -> tuple[str, ...]:
+    """The checks of msSanitizer that a setting's value names."""
+    words = re.findall(r"[a-z]+", value.lower())
+    return tuple(dict.fromkeys(word for word in words if word in CHECKS))
+
+
+def real_options(setting: Setting, real: Sequence[str]) -> str:
+    """The real option with the setting's own value: "mssanitizer --tool racecheck"."""
+    value = setting.value.strip().strip("'\"")
+    option = real[0]
+    checks = checks_in(value)
+    if option.endswith("--tool") and checks:
+        return " ".join([option, checks[0], *(f"--tool {word}" for word in checks[1:])])
+    if option.endswith("--log-file") and value:
+        return f"{option}={value}"
+    return "; ".join(real)
 
 
 def clean_up_notes(found: Memory, lang: Lang) -> Iterator[Finding]:

@@ -19,6 +19,9 @@ Key = tuple[object, ...]
 FindUserFrame = Callable[[tuple[Frame, ...]], "Frame | None"]
 """The first frame of the user's own code; None where the stack has none."""
 
+TELL_APART = ("from_pipe", "to_pipe", "register", "reach", "pool", "warning", "buffer", "required_bits")
+"""Figures that are part of what a fault is: flags between other pipes are other flags."""
+
 MAX_DISTINCT = 64
 """Sizes, program counters, devices, processes and artifacts that a site names one by one."""
 MAX_RANGES = 4096
@@ -44,6 +47,8 @@ class Site:
     than the order of the log. members: the first ones, 40 at most. places: for each access the user's frame,
     None where nothing is known; group: a word that keeps apart what would else be one site. n_objects,
     total_bytes: of leaks. sizes: (size, how many faults) of the most frequent ones; n_sizes: of how many.
+    in_one_log: of a leak (size, how many blocks of that size, of all sizes) where one log has most of one
+    size; blocks are told apart by their addresses, since a log may be several runs of the same.
     cores, devices, pids, threads: of all accesses. resolved_by: the kernel object that gave the places, ""
     where the log did.
     """
@@ -62,6 +67,7 @@ class Site:
     artifacts: tuple[str, ...]
     sizes: tuple[tuple[int, int], ...]
     n_sizes: int
+    in_one_log: tuple[int, int, int] | None
     address: Span | None
     serial: Span | None
     distance: Span | None
@@ -142,15 +148,20 @@ class Sites:
 
 def site_key(fault: Fault, places: tuple[Frame | None, ...], group: str = "") -> Key:
     """What makes two faults the same: kind, memory, kernel and the places of both sides of a race."""
-    where = tuple(_where(access, place) for access, place in zip(fault.accesses, places, strict=True))
-    is_known = any(one is not None for one in where)
+    accesses = tuple(
+        (_where(access, place), access.word, access.instruction)
+        for access, place in zip(fault.accesses, places, strict=True)
+    )
     access = fault.access
-    key: Key = (fault.tool, fault.kind, fault.hazard, access.space, access.kernel, access.word, group, where)
+    apart = tuple(fault.figures.get(name) for name in TELL_APART)
+    key: Key = (fault.tool, fault.kind, fault.hazard, access.space, access.kernel, group, apart, accesses)
+    is_known = any(where is not None for where, *_ in accesses)
     if fault.is_leak:
-        return (*key, fault.figures.get("reach"), fault.figures.get("pool"), fault.origin)
+        return (*key, fault.origin, None if is_known else _size_of(fault))
     if is_known:
         return key
-    return (*key, access.size_bytes, access.pipe, _message_of(fault))
+    file = next((place.file for place in places if place is not None), "")
+    return (*key, file, access.size_bytes, access.pipe, _message_of(fault))
 
 
 def _where(access: Access, place: Frame | None) -> object:
@@ -159,10 +170,10 @@ def _where(access: Access, place: Frame | None) -> object:
         return place.file, place.line
     if access.pc:
         return access.pc
-    if place is not None and place.has_file:
-        return place.file, 0, place.function
-    if place is not None and (place.module or place.function):
+    if place is not None and place.module and place.offset is not None:
         return place.module, place.offset, place.function
+    if place is not None and place.function and not place.has_file:
+        return place.function
     return None
 
 
@@ -191,6 +202,7 @@ class _Building:
     pcs: set[int] = field(default_factory=set)
     artifacts: dict[str, None] = field(default_factory=dict)
     sizes: Counter[int] = field(default_factory=Counter)
+    blocks: dict[tuple[str, str, int | None], dict[int, int]] = field(default_factory=dict)
     address: tuple[int, int] | None = None
     serial: tuple[int, int] | None = None
     distance: tuple[int, int] | None = None
@@ -218,6 +230,10 @@ class _Building:
         size = _size_of(fault)
         if size is not None and (size in self.sizes or len(self.sizes) < MAX_RANGES):
             self.sizes[size] += 1
+        if fault.is_leak and size is not None and fault.access.address is not None:
+            of_log = self.blocks.setdefault((fault.artifact, fault.origin, fault.access.device), {})
+            if len(of_log) < MAX_RANGES:
+                of_log[fault.access.address] = size
         if fault.block is not None:
             self.distance = _wider(self.distance, fault.block.distance_bytes)
         self.address = _wider(self.address, fault.access.address)
@@ -261,6 +277,7 @@ class _Building:
             artifacts=tuple(self.artifacts),
             sizes=tuple(self.sizes.most_common(MAX_DISTINCT)),
             n_sizes=len(self.sizes),
+            in_one_log=_most_of_one_size(self.blocks.values()),
             address=_span(self.address),
             serial=_span(self.serial),
             distance=_span(self.distance),
@@ -272,6 +289,18 @@ class _Building:
             n_mixed=self.n_mixed,
             group=self.group,
         )
+
+
+def _most_of_one_size(logs: Iterable[dict[int, int]]) -> tuple[int, int, int] | None:
+    """(size, blocks of it, blocks) of the log that has most blocks of one size; {address: size} a log."""
+    found = []
+    for blocks in logs:
+        size, n = Counter(blocks.values()).most_common(1)[0]
+        found.append((n, size, len(blocks)))
+    if not found:
+        return None
+    n, size, n_blocks = max(found)
+    return size, n, n_blocks
 
 
 def _size_of(fault: Fault) -> int | None:

@@ -17,6 +17,9 @@ from .parts import Stacks, TrustPart
 
 TOOL: Literal["msSanitizer"] = "msSanitizer"
 _KEPT = ("leak", "unused memory")
+MAX_KERNELS = 1000
+_DAMAGED = ("in block", "at 0x", "code in", "by thread", "allocated in")
+"""How lines of a record begin; one of these that was not understood is a damaged one."""
 
 
 def frame_of(frame: records.Frame) -> Frame:
@@ -61,7 +64,7 @@ def fault_of(record: Record, artifact: str, shared: Stacks[records.Frame] | None
         None,
         record.stream,
         record.is_cut,
-        record.is_partial,
+        record.is_partial or any(line.startswith(_DAMAGED) for line in record.extra),
         record.is_mixed,
     )
 
@@ -166,4 +169,6 @@ def trust_of(state: LogState) -> TrustPart:
         ),
         notices=tuple((notice.line_number, notice.text) for notice in state.notices),
         n_clean_ends=state.n_no_error,
+        kernels=tuple(one.kernel for one in state.kernels if one.n_finished)[:MAX_KERNELS],
+        unfinished=tuple(one.kernel for one in state.kernels if one.n_started > one.n_finished)[:MAX_KERNELS],
     )

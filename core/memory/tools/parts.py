@@ -23,6 +23,8 @@ class TrustPart:
     summaries: tuple[LogSummary, ...] = ()
     notices: tuple[tuple[int, str], ...] = ()
     n_clean_ends: int = 0
+    kernels: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
 
 class Stacks(Generic[F]):

@@ -9,9 +9,15 @@ from npulse.core.memory.sites import Site, Sites
 COMPLETE = LogTrust("a.log", "", tools=("msSanitizer",), checks=("memcheck",), n_clean_ends=1)
 
 
-def site(line: int, kind: str = "illegal read", file: str = "a.cpp", tool: str = "msSanitizer") -> Site:
+def site(
+    line: int,
+    kind: str = "illegal read",
+    file: str = "a.cpp",
+    tool: str = "msSanitizer",
+    size: int | None = None,
+) -> Site:
     sites = Sites(lambda frames: frames[0])
-    access = Access(space="GM", kernel="k", frames=(Frame(file, line),))
+    access = Access(size_bytes=size, space="GM", kernel="k", frames=(Frame(file, line),))
     sites.add(Fault(tool, kind, "error", "", "a.log", 1, 1, (access,)))  # type: ignore[arg-type]
     return sites.snapshot()[0]
 
@@ -91,3 +97,51 @@ def test_a_fault_that_was_fixed_once_is_back() -> None:
     found = clean_up([round_of("1", site(10)), round_of("2"), round_of("3", site(10))])
     assert found is not None and found.states == ("back",) and found.since == "2"
     assert found.n_rounds == 3
+
+
+LOST = LogTrust("a.log", "", tools=("msSanitizer",), checks=("memcheck",), gaps=("records-dropped",))
+
+
+def test_a_round_that_lost_records_fixes_nothing_and_brings_nothing_back() -> None:
+    rounds = [round_of("1", site(10)), round_of("2", trust=LOST), round_of("3", site(10))]
+    found = clean_up(rounds)
+    assert found is not None and found.states == ("same",) and found.gone == ()
+
+
+def test_what_was_open_is_remembered_until_a_round_could_have_shown_it() -> None:
+    rounds = [round_of("1", site(10)), round_of("2", trust=LOST), round_of("3")]
+    found = clean_up(rounds)
+    assert found is not None and found.is_done
+    assert [(gone.round, gone.is_fixed) for gone in found.gone] == [("1", True)]
+    still_open = clean_up(rounds[:2])
+    assert still_open is not None and not still_open.is_done and not still_open.is_told
+
+
+def test_not_done_while_another_check_has_not_run() -> None:
+    race = LogTrust("a.log", "", tools=("msSanitizer",), checks=("racecheck",), n_clean_ends=1)
+    found = clean_up([round_of("1", site(10)), round_of("2", trust=race)])
+    assert found is not None and not found.is_done and not found.is_told
+
+
+def test_not_done_where_nothing_ran() -> None:
+    silent = LogTrust("a.log", "", tools=("msSanitizer",))
+    found = clean_up([round_of("1"), round_of("2", trust=silent)])
+    assert found is not None and not found.is_done
+
+
+def test_another_kernel_fixes_nothing() -> None:
+    other = LogTrust(
+        "a.log", "", tools=("msSanitizer",), checks=("memcheck",), n_clean_ends=1, kernels=("other",)
+    )
+    found = clean_up([round_of("1", site(10)), round_of("2", trust=other)])
+    assert found is not None and (found.gone[0].is_fixed, found.gone[0].why_not) == (False, "k")
+    own = LogTrust("a.log", "", tools=("msSanitizer",), checks=("memcheck",), n_clean_ends=1, kernels=("k",))
+    found = clean_up([round_of("1", site(10)), round_of("2", trust=own)])
+    assert found is not None and found.gone[0].is_fixed and found.is_done
+
+
+def test_far_away_or_of_another_size_is_another_fault() -> None:
+    found = clean_up([round_of("1", site(20)), round_of("2", site(150))])
+    assert found is not None and found.states == ("new",)
+    found = clean_up([round_of("1", site(20, size=32)), round_of("2", site(22, size=8))])
+    assert found is not None and found.states == ("new",)

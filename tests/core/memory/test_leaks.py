@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from npulse.core.memory.faults import Access, Fault, Frame, LogSummary, LogTrust
@@ -9,10 +11,19 @@ from npulse.core.memory.leaks import LeakTotals, Repeat, Total, largest, repeat_
 from npulse.core.memory.sites import Site, Sites
 
 
-def leak(size: int, line: int = 15, n: int = 1, kind: str = "leak", artifact: str = "a.log") -> Fault:
-    access = Access(frames=(Frame("run.cpp", line),))
+def leak(
+    size: int,
+    line: int = 15,
+    n: int = 1,
+    kind: str = "leak",
+    artifact: str = "a.log",
+    at: int = 1,
+    address: int | None = None,
+) -> Fault:
+    """at: its line in the log."""
+    access = Access(address=address, frames=(Frame("run.cpp", line),))
     return Fault(
-        "msSanitizer", kind, "error", "", artifact, 1, 1, (access,), size_bytes=size, n_objects=n
+        "msSanitizer", kind, "error", "", artifact, at, 1, (access,), size_bytes=size, n_objects=n
     )  # fmt: skip
 
 
@@ -36,15 +47,30 @@ def test_records_are_checked_against_the_total() -> None:
         told("unused memory", 2, 700, 12),
     )
     leaks, unused = totals.checks([LogTrust("a.log", "", summaries=summaries)])
-    assert (leaks.found, leaks.matches, leaks.line) == (Total(3, 5184), True, 9)
+    assert (leaks.found, leaks.matches, leaks.parts[0].line) == (Total(3, 5184), True, 9)
     assert (unused.found, unused.matches, unused.n_told, unused.told_bytes) == (Total(1, 640), False, 2, 700)
 
 
-def test_totals_of_several_runs_in_one_log_are_added() -> None:
+def test_each_total_is_compared_with_the_records_above_it() -> None:
+    """Two runs in one log: sums that fit together do not make up for parts that do not."""
+    good, bad = LeakTotals(), LeakTotals()
+    for totals, lines in ((good, (1, 5, 7)), (bad, (1, 2, 7))):
+        for at in lines:
+            totals.add(leak(100, at=at))
+    summaries = (told("leak", 1, 100, 3), told("leak", 2, 200, 9))
+    trusts = [LogTrust("a.log", "", summaries=summaries)]
+    (check,) = good.checks(trusts)
+    assert check.matches is True and (check.n_told, check.told_bytes) == (3, 300)
+    (check,) = bad.checks(trusts)
+    assert check.matches is False and check.wrong is not None
+    assert (check.wrong.line, check.wrong.found, check.wrong.n_told) == (3, Total(2, 200), 1)
+
+
+def test_mixed_processes_are_compared_as_a_whole() -> None:
     totals = LeakTotals()
-    for _ in range(2):
-        totals.add(leak(100))
-    summaries = (told("leak", 1, 100, 3), told("leak", 1, 100, 9))
+    for origin, at in (("[rank0]", 1), ("[rank1]", 2), ("[rank0]", 3)):
+        totals.add(replace(leak(100, at=at), origin=origin))
+    summaries = (told("leak", 2, 200, 4), told("leak", 1, 100, 5))
     (check,) = totals.checks([LogTrust("a.log", "", summaries=summaries)])
     assert check.matches is True
 
@@ -80,8 +106,22 @@ def test_each_log_is_checked_by_itself() -> None:
     ],
 )
 def test_one_size_again_and_again_is_a_workspace(sizes: list[int], want: Repeat | None) -> None:
-    (site,) = sites_of(*(leak(size) for size in sizes))
+    (site,) = sites_of(*(leak(size, address=4096 * n) for n, size in enumerate(sizes)))
     assert repeat_of(site, 3) == want
+
+
+def test_the_same_block_of_several_runs_and_ranks_is_no_workspace() -> None:
+    (runs,) = sites_of(*(leak(4096, address=0x1000) for _ in range(5)))
+    assert runs.n == 5 and repeat_of(runs, 3) is None
+    (ranks,) = sites_of(*(leak(4096, address=0x1000 * n, artifact=f"rank{n}.log") for n in range(5)))
+    assert repeat_of(ranks, 3) is None
+
+
+def test_blocks_of_an_unknown_place_are_no_workspace() -> None:
+    access = Access(frames=(Frame("<unknown>"),))
+    blocks = [replace(leak(4096), accesses=(replace(access, address=n),)) for n in range(5)]
+    (site,) = sites_of(*blocks)
+    assert site.n == 5 and repeat_of(site, 3) is None
 
 
 def test_a_record_of_many_blocks_does_not_tell_their_size() -> None:

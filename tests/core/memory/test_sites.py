@@ -190,3 +190,24 @@ def test_keys_are_equal_for_equal_faults_and_hashable() -> None:
     places = (Frame("a.cpp", 7),)
     assert site_key(one, places) == site_key(other, places)
     assert len({site_key(one, places), site_key(other, places, "follows")}) == 2
+
+
+@pytest.mark.parametrize("name", ["from_pipe", "to_pipe", "register", "required_bits"])
+def test_figures_that_tell_faults_apart(name: str) -> None:
+    """Flags between other pipes at the same unknown place are other flags."""
+    unknown = (Frame("<unknown>"),)
+    made = [replace(fault(n, frames=unknown), figures={name: word}) for n, word in enumerate("aab")]
+    assert [site.n for site in group(*made)] == [2, 1]
+    at_a_line = [replace(fault(n), figures={name: word}) for n, word in enumerate("aab")]
+    assert [site.n for site in group(*at_a_line)] == [2, 1]
+
+
+def test_set_and_wait_of_one_line_are_two() -> None:
+    assert len(group(fault(1, instruction="set_flag"), fault(2, instruction="wait_flag"))) == 2
+
+
+def test_line_zero_without_a_program_counter_is_no_place() -> None:
+    zero = (Frame("a.cpp", 0),)
+    assert len(group(fault(1, frames=zero, size_bytes=8), fault(2, frames=zero, size_bytes=16))) == 2
+    assert len(group(fault(1, frames=zero, size_bytes=8), fault(2, frames=zero, size_bytes=8))) == 1
+    assert len(group(fault(1, frames=zero), fault(2, frames=(Frame("b.cpp", 0),)))) == 2
