@@ -157,7 +157,9 @@ def _who(site: Site, said: str, lang: Lang) -> str:
         parts.append(say(TEXTS, "device", lang, ids=ids + (" ..." if len(devices) > _SHOWN_IDS else "")))
     if len(site.pids) > 1:
         parts.append(say(TEXTS, "process", lang, ids=", ".join(map(str, site.pids[:_SHOWN_IDS]))))
-    return say(TEXTS, "by", lang, who=say(TEXTS, "comma", lang).join(parts)) if parts else ""
+    is_place_alone = not (kernel or cores)
+    key = "on" if is_place_alone else "by"
+    return say(TEXTS, key, lang, who=say(TEXTS, "comma", lang).join(parts)) if parts else ""
 
 
 def _name_of(incident: Incident) -> str:

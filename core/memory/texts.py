@@ -114,6 +114,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "minutes": ("{n} min", "{n} 分钟"),
     "hours": ("{n} h", "{n} 小时"),
     "by": ("by {who}", "涉及 {who}"),
+    "on": ("on {who}", "位于 {who}"),
     "kernel": ("kernel {name}", "kernel {name}"),
     "device": ("device {ids}", "device {ids}"),
     "process": ("process {ids}", "进程 {ids}"),
