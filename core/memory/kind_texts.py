@@ -884,6 +884,10 @@ GAPS: dict[str, tuple[str, str]] = {
         "The log ends in the middle of a report: what came after is not known. Take the whole log, or run again with --log-file (log_path for host sanitizers).",
         "日志在一条报告中间结束：其后内容未知。请使用完整日志，或用 --log-file（host sanitizer 用 log_path）重新运行。",
     ),
+    "lost-begin": (
+        "A SUMMARY line names a report that is not in the log: the report's beginning is missing or damaged. Take the whole log, or run again.",
+        "SUMMARY 行提到的报告不在日志中：报告开头缺失或损坏。请使用完整日志，或重新运行。",
+    ),
     "skipped-lines": (
         "Lines were too long and were left out: a report may be in them. Keep the program's output apart with --log-file.",
         "有过长的行被跳过，其中可能含有报告。请用 --log-file 将报告与程序输出分开。",

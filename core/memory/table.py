@@ -35,8 +35,8 @@ def memory_table(found: Memory) -> Table:
     def numbers(name: str, of: Callable[[Site], int | None], unit: str = "") -> Column:
         values = [of(site) for site in sites]
         absent = np.array([value is None for value in values], np.bool_)
-        # sizes in a hostile log can be larger than what 64 bits hold
-        kept = np.array([min(value or 0, 2**63 - 1) for value in values], np.int64)
+        # sizes in a hostile log can lie beyond what 64 bits hold, in both directions
+        kept = np.array([min(max(value or 0, -(2**63)), 2**63 - 1) for value in values], np.int64)
         return Column(name, "int", kept, None, absent if absent.any() else None, unit)
 
     states = found.cleanup.states if found.cleanup is not None else ()

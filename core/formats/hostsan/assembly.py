@@ -206,6 +206,8 @@ class Assembler:
         draft, summary = summary_for(lane, text, at)
         if summary is None:
             return False
+        if draft is None and lane.leaks() is None:  # else it may be the total of leaks, cut off
+            self.facts.headless(summary, at)
         self.facts.summary(summary)
         if draft is None:
             return True

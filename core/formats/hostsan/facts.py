@@ -89,6 +89,19 @@ class Facts:
         message = f"the report that begins in line {draft.line:,} ends before {missing}"
         self._log_notes.add("cut-off", message, draft.last_line, draft.end_byte)
 
+    def headless(self, summary: Summary, at: Mark) -> None:
+        """A SUMMARY without its report, as where a log begins in the middle of one.
+
+        Of leaks the total shows what is missing; one line of undefined behaviour is over before its SUMMARY
+        where a program wrote much between them.
+        """
+        is_late = summary.tool == "UndefinedBehaviorSanitizer" and summary.tool in self._tools
+        if summary.leaked_bytes is not None or is_late:
+            return
+        self._incomplete["lost-begin"] = None
+        message = "the report that this line sums up is not in the log, or its beginning is damaged"
+        self._log_notes.add("bad-record", message, at.line, at.byte)
+
     def lost(self, lines: Iterable[tuple[int, int]], max_bytes: int) -> None:
         for line, byte in lines:
             self._incomplete["too-large"] = None

@@ -323,8 +323,8 @@ class LogState:
 
     aborting_pids: processes that say that the error ended them. n_truncated: records that are cut.
     incomplete: why the log does not show all there was, as words: "in progress" (before `finish`), "cut-off",
-    "too-large" (lines were skipped), "encoding", "runtime-refused", "check-failed", "nested-bug",
-    "leak-check-failed", "leaks-omitted", "out-of-memory".
+    "lost-begin" (a SUMMARY without its report), "too-large" (lines were skipped), "encoding",
+    "runtime-refused", "check-failed", "nested-bug", "leak-check-failed", "leaks-omitted", "out-of-memory".
     """
 
     tools: tuple[str, ...]

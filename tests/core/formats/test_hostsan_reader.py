@@ -114,7 +114,7 @@ SMALL = [
     *PROGRAM[:2],
     *error(legend=False),
     *LEAKS[1:],
-    *UNDEFINED[3:],
+    *UNDEFINED[5:],
     *UNINITIALISED[:5],
     *UNINITIALISED[7:],
 ]
@@ -277,6 +277,22 @@ def test_what_is_missing_is_told(n_lines: int, missing: str) -> None:
         "a.log", "cut-off", f"the report that begins in line 2 ends before {missing}", n_lines, len(content)
     )
     assert record.span.end_byte == len(content)
+
+
+HEADLESS = "SUMMARY: AddressSanitizer: heap-use-after-free /src/a.cpp:9:3 in f"
+
+
+def test_a_summary_without_its_report_is_told() -> None:
+    records, state, problems = read(raw_of(["    #2 0x55 in f /src/a.cpp:9:3", HEADLESS, "==5==ABORTING"]))
+    assert records == [] and state.incomplete == ("lost-begin",)
+    assert [(one.kind, one.line) for one in problems] == [("bad-record", 2)]
+    damaged = [line.replace("==ERROR: ", "=\x87ERROR: ") for line in error()]
+    assert read(raw_of(damaged))[1].incomplete == ("lost-begin",)
+
+
+def test_a_late_summary_of_undefined_behaviour_is_no_loss() -> None:
+    assert read(raw_of([UNDEFINED[0], *PROGRAM * 40, UNDEFINED[4]]))[1].is_complete
+    assert read(raw_of([UNDEFINED[4]]))[1].incomplete == ("lost-begin",)
 
 
 @pytest.mark.parametrize("legend", [True, False])
