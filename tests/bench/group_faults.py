@@ -22,7 +22,7 @@ sys.path.insert(0, str(REPO / "tests" / "core" / "memory"))
 from long_logs import write_log  # noqa: E402
 
 OURS = """
-import json, resource, sys, time
+import json, sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from npulse.core.api import memory
@@ -30,7 +30,7 @@ first = []
 begun, started = time.process_time(), time.monotonic()
 report = memory(Path(sys.argv[2]), on_update=lambda found: first.append(time.monotonic() - started))
 spent = time.process_time() - begun
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
 print(json.dumps([spent, peak, first[0] if first else time.monotonic() - started, len(report.found.sites)]))
 """
 THEIRS = r"""

@@ -21,7 +21,7 @@ FIRST_S = 1.0
 """Until the first sites are there. CPU seconds: others may use the machine."""
 
 MEASURE = """
-import json, resource, sys, time
+import json, sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from npulse.core.api import memory
@@ -32,7 +32,8 @@ def note(found):
 begun = time.process_time()
 report = memory(Path(sys.argv[2]), on_update=note)
 spent = time.process_time() - begun
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+status = Path("/proc/self/status").read_text()  # getrusage would count what the tests' process had
+peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
 print(json.dumps([spent, peak, first[0], report.found.n_faults, len(report.found.sites)]))
 """
 
@@ -44,6 +45,7 @@ def long_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_long_log_within_time_and_memory(long_log: Path) -> None:
     assert long_log.stat().st_size >= LEAST_BYTES
     source = Path(__file__).resolve().parents[3] / "src"
