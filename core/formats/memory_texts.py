@@ -1,6 +1,7 @@
 """Messages of memory that ran out: device memory of a framework, on-chip buffers of a compiler.
 
-Looked for in any console or log. Sizes are bytes; where a message rounds ("5.03 GiB"), so does the number.
+Looked for in any console or log, and codes that only guides know. Sizes are bytes; where a message rounds
+("5.03 GiB"), so does the number.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ class OutOfMemory:
 class BufferOverflow:
     """A kernel that a compiler could not fit into an on-chip buffer.
 
-    buffer: as printed ("ub", "cbuf", "local.UB"). required_bytes, available_bytes: of the bits in the
-    message, required rounded up to whole bytes, available down; None if it does not tell them. path,
-    source_line, column: the place that it names, often of an intermediate file; a column of 0 is unknown.
-    block_size: the last "block_size=N" that the same process printed before, None if it printed none.
+    buffer: as printed ("ub", "cbuf", "local.UB"). required_bits, available_bits: of the message, in whatever
+    unit it has them; None if it does not tell them. path, source_line, column: the place that it names,
+    often of an intermediate file; a column of 0 is unknown. block_size: the last "block_size=N" that the
+    same process printed before, None if it printed none, or if an error of another file came in between.
     """
 
     line: int
@@ -82,19 +83,46 @@ class BufferOverflow:
 
     @property
     def required_bytes(self) -> int | None:
-        return None if self.required_bits is None else -(-self.required_bits // 8)
+        return None if self.required_bits is None else bytes_to_hold(self.required_bits)
 
     @property
     def available_bytes(self) -> int | None:
-        return None if self.available_bits is None else self.available_bits // 8
+        return None if self.available_bits is None else bytes_inside(self.available_bits)
 
 
-MemoryText = OutOfMemory | BufferOverflow
+@dataclass(frozen=True, slots=True)
+class GuideCode:
+    """An error text that begins with a code which guides name and no tool prints ("E1001").
+
+    What else begins so - a date that a logger writes as E1001, a name, a path - is none.
+    """
+
+    line: int
+    byte: int
+    code: str
+    origin: str = ""
+    pid: int | None = None
+    text: str = ""
+
+
+MemoryText = OutOfMemory | BufferOverflow | GuideCode
 
 _WORDS = (
-    *(b"out of memory", b" overflow, requires ", b"bound of memory tag", b"isn't enough and alloc failed"),
-    *(b"bytes of NPU memory", b"block_size", b"BLOCK_SIZE"),
+    *(b"out of memory", b"verflow, requires ", b"verflow: requires ", b"bound of memory tag"),
+    *(b"isn't enough and alloc failed", b"bytes of NPU memory", b"block_size", b"BLOCK_SIZE"),
+    *(b"E1001", b"E2003", b"E3005"),
 )
+
+
+def bytes_to_hold(bits: int) -> int:
+    """So many bytes are needed for `bits`: rounded up."""
+    return -(-bits // 8)
+
+
+def bytes_inside(bits: int) -> int:
+    """So many whole bytes are in `bits`: rounded down."""
+    return bits // 8
+
 
 # ---- device memory ----
 
@@ -195,22 +223,70 @@ def _out_of_memory(text: str, line: Line, origin: Origin) -> OutOfMemory | None:
 
 # ---- on-chip buffers ----
 
+_COUNT = r"(\d{1,18}(?:,\d{3}){0,6}(?:\.\d{1,9})?)"
+_BITS = rf"{_COUNT} ?(bits?|bytes?|B|KiB|MiB)\b"
+_BITS_OF_UNIT = {"bit": 1, "bits": 1, "byte": 8, "bytes": 8, "B": 8, "KiB": 8 << 10, "MiB": 8 << 20}
 _OVERFLOW = re.compile(
-    r"\b([A-Za-z][\w.]{0,31}) overflow, requires (\d{1,18}) bits while (\d{1,18}) bits ava[il]{2}able"
+    rf"\b([A-Za-z][\w.]{{0,31}}) [oO]verflow[,:] requires {_BITS}"
+    rf"(?:,? while {_BITS} ava[il]{{2}}able|,? ava[il]{{2}}able:? {_BITS})"
 )
 _BOUND = re.compile(
     r"exceed bound of memory tag:? ?([A-Za-z][\w.]{0,63})"
     r"(?:: need (\d{1,18}) bits|,? ?\((\d{1,18}) vs\.? (\d{1,18})(?: bits)?\))?"
 )
 _LOC = re.compile(r'loc\("([^"\n]{1,4096})":(\d{1,9}):(\d{1,9})\)')
+_PLAIN_PLACE = re.compile(
+    r"(?<!\S)((?:[A-Za-z]:(?=[\\/]))?[^\s:<>()\"]{1,1024}):(\d{1,9})(?::(\d{1,9}))?: (?:fatal )?error:"
+)
 _BLOCK_SIZE = re.compile(r"(?i)\bblock_size[\"']?\s?[=:]{1,2}\s?(\d{1,10})\b")
 
 
-def _buffer_overflow(text: str, line: Line, origin: Origin, block_size: int | None) -> BufferOverflow | None:
+def _bits_of(number: str, unit: str, *, is_up: bool) -> int:
+    """'29.3', 'KiB' -> 240025 or 240026: a part of a bit is rounded as asked."""
+    whole, _, part = number.replace(",", "").partition(".")
+    scaled, ten = int(whole + part) * _BITS_OF_UNIT[unit], int("1" + "0" * len(part))
+    return -(-scaled // ten) if is_up else scaled // ten
+
+
+def _place_before(text: str, end: int) -> tuple[str, int | None, int | None]:
+    """(path, line, column) of the last place in front of the message: that is where it stands."""
+    # the message's own "error:" belongs to a plain place and stands right in front
+    found = [*_LOC.finditer(text, 0, end), *_PLAIN_PLACE.finditer(text, 0, end)]
+    if not found:
+        return "", None, None
+    last = max(found, key=lambda one: one.start())
+    return bounded(last[1]), int(last[2]), int(last[3]) if last[3] else None
+
+
+class _BlockSizes:
+    """The block size that each process printed last, and the file that it was printed for.
+
+    An error takes the size over for its file: what another file is built with, it does not tell.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[int, str | None]] = OrderedDict()  # by origin
+
+    def note(self, origin: str, size: int) -> None:
+        self._known[origin] = (size, None)
+        self._known.move_to_end(origin)
+        if len(self._known) > _MAX_ORIGINS:
+            self._known.popitem(last=False)
+
+    def of_error(self, origin: str, path: str) -> int | None:
+        known = self._known.get(origin)
+        if known is None or known[1] not in (None, path):
+            return None
+        self._known[origin] = (known[0], path)
+        return known[0]
+
+
+def _buffer_overflow(text: str, line: Line, origin: Origin, sizes: _BlockSizes) -> BufferOverflow | None:
     found = _OVERFLOW.search(text)
     required = available = None
     if found is not None:
-        required, available = int(found[2]), int(found[3])
+        there = (found[4], found[5]) if found[4] else (found[6], found[7])
+        required, available = _bits_of(found[2], found[3], is_up=True), _bits_of(*there, is_up=False)
     else:
         found = _BOUND.search(text)
         if found is None:
@@ -218,22 +294,47 @@ def _buffer_overflow(text: str, line: Line, origin: Origin, block_size: int | No
         numbers = [int(n) for n in found.groups()[1:] if n]
         required = numbers[0] if numbers else None
         available = numbers[1] if len(numbers) > 1 else None
-    places = list(_LOC.finditer(text, 0, found.start()))
-    place = places[-1] if places else None  # the last one in front of the message is where it stands
+    path, source_line, column = _place_before(text, found.start())
     return BufferOverflow(
         line.number,
         line.byte,
         bounded(found[1]).rstrip("."),
         required,
         available,
-        path=bounded(place[1]) if place else "",
-        source_line=int(place[2]) if place else None,
-        column=int(place[3]) if place else None,
-        block_size=block_size,
+        path=path,
+        source_line=source_line,
+        column=column,
+        block_size=sizes.of_error(origin.name, path),
         origin=bounded(origin.name),
         pid=origin.pid,
         text=bounded(text),
     )
+
+
+# ---- codes that only guides know ----
+
+# Loggers write "E1001 02:38:42" and "[E1001 02:38:42" on the first of October: behind a code without a word
+# in front stands a colon or its own bracket.
+_GUIDE_CODE = re.compile(
+    r"\s{0,16}(?:(?!\[(?i:(?:fatal )?error)\])\[[\w-]{1,24}\]:? ?)?"
+    r"(?:(?P<word>\[?(?i:(?:fatal )?error|error[ _]?code|err)\]?"
+    r"|[A-Za-z_][\w.]{0,80}Error|\u9519\u8bef\u7801?)"
+    r"(?: is)?[:=\uff1a,]? ?(?:(?i:code)[:=]? ?)?)?"
+    r"(?:\[(?P<bracketed>E1001|E2003|E3005)\]"
+    r"|(?P<plain>E1001|E2003|E3005)(?P<colon>[:\uff1a](?!\d))?(?![\w.+/\\=-]))"
+)
+_CLOCK = re.compile(r" \d\d:\d\d")
+
+
+def _guide_code(text: str, line: Line, origin: Origin) -> GuideCode | None:
+    found = _GUIDE_CODE.match(text)
+    if found is None:
+        return None
+    is_named = found["word"] or found["bracketed"] or found["colon"]
+    if not is_named or _CLOCK.match(text, found.end()):
+        return None
+    code = found["bracketed"] or found["plain"]
+    return GuideCode(line.number, line.byte, code, bounded(origin.name), origin.pid, bounded(text))
 
 
 # ---- readers ----
@@ -245,7 +346,7 @@ class MemoryTextReader:
     def __init__(self, artifact: str = "log") -> None:
         self._notes = LogNotes(artifact)
         self._lines = LineCutter(self._notes, _WORDS)
-        self._block_sizes: OrderedDict[str, int] = OrderedDict()  # by origin
+        self._block_sizes = _BlockSizes()
 
     def feed(self, chunk: bytes) -> list[MemoryText]:
         """The records of all lines that end in this chunk."""
@@ -268,13 +369,12 @@ class MemoryTextReader:
         origin, text = split_prefix(text_of(line, self._notes)[:_MAX_CHARS])
         sized = _BLOCK_SIZE.search(text)
         if sized is not None:
-            self._block_sizes[origin.name] = int(sized[1])
-            self._block_sizes.move_to_end(origin.name)
-            if len(self._block_sizes) > _MAX_ORIGINS:
-                self._block_sizes.popitem(last=False)
-        record: MemoryText | None = _out_of_memory(text, line, origin)
-        if record is None:
-            record = _buffer_overflow(text, line, origin, self._block_sizes.get(origin.name))
+            self._block_sizes.note(origin.name, int(sized[1]))
+        record = (
+            _out_of_memory(text, line, origin)
+            or _buffer_overflow(text, line, origin, self._block_sizes)
+            or _guide_code(text, line, origin)
+        )
         return [] if record is None else [record]
 
 

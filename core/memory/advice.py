@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from npulse.core.text import Lang, say
 
-from .faults import Access, Fault
+from .faults import Access, Fault, Frame
 from .hints import CAPACITIES, MOVE_BYTES, alignment, on_chip
 from .kind_texts import GAP_UNKNOWN, GAPS, KINDS, TEXTS
 from .phrases import (
@@ -32,6 +32,7 @@ from .phrases import (
     space_text,
     text_of,
 )
+from .places import can_have_place, is_host_call, user_frame
 from .runtime_advice import MORE as RUNTIME_MORE
 from .runtime_advice import NEXT as RUNTIME_NEXT
 
@@ -40,6 +41,7 @@ _More = Callable[[Fault, Lang], list[str]]
 _NULL_PAGE = 4096
 """Addresses up to here are those of a null pointer and a member's offset."""
 _FREED = frozenset(("why-freed", "why-double-free", "why-stack-gone", "why-mismatch", "why-size-mismatch"))
+_SHOWN_PIPES = 4
 _OVERLAP = "-param-overlap"  # of memcpy, strcpy and their kin
 
 
@@ -62,12 +64,25 @@ def next_step(fault: Fault, lang: Lang) -> str:
     more = RUNTIME_NEXT.get(fault.kind)
     if more is not None:
         return sentences(more(fault, lang), lang)
+    return say(TEXTS, _next_key(fault), lang, **_devices_of(fault))
+
+
+def _next_key(fault: Fault) -> str:
+    """The step of its kind, or one that its figures single out."""
     _, key = _keys(fault)
-    if key == "next-gm" and fault.access.space in CAPACITIES:
-        key = "next-chip"
+    if key == "next-gm":
+        if fault.access.space in CAPACITIES:
+            return "next-chip"
+        if is_host_call(fault):
+            return "next-host"
+        return key if can_have_place(fault) else "next-gm-no-frame"
+    if key == "next-race-pipes" and _is_between_devices(fault):
+        return "next-race-devices"
     if key == "next-race-pipes" and _is_between_cores(fault):
-        key = "next-race-cores"
-    return say(TEXTS, key, lang)
+        return "next-race-cores"
+    if key == "next-msan" and _origin_of(fault):
+        return "next-msan-origin"
+    return key
 
 
 def gap_text(word: str, lang: Lang) -> str:
@@ -96,7 +111,7 @@ def _values(key: str, fault: Fault, lang: Lang) -> dict[str, str]:
     told = access_text(access, lang)
     return {
         "access": raised(told, lang) if TEXTS[key][0].startswith("{access}") else told,
-        "by": by_text(access, lang),
+        "by": by_text(access, lang, is_host=is_host_call(fault)),
         "inside": inside_text(access, lang),
         "on": say(TEXTS, "race-on", lang, space=space) if space else "",
         "pipes": say(TEXTS, "flag-pipes", lang, first=first, second=second) if first and second else "",
@@ -191,6 +206,17 @@ def _more_kept(fault: Fault, lang: Lang) -> list[str]:
     return told
 
 
+def _is_between_devices(fault: Fault) -> bool:
+    return len(set(_devices_of(fault).values())) == 2
+
+
+def _devices_of(fault: Fault) -> dict[str, int]:
+    """The devices of both sides of a race, where both are told."""
+    devices = [side.device for side in fault.accesses[:2]]
+    told = [device for device in devices if device is not None]
+    return {"first": told[0], "second": told[1]} if len(told) == 2 else {}
+
+
 def _is_between_cores(fault: Fault) -> bool:
     sides = fault.accesses[:2]
     if len(sides) < 2:
@@ -201,7 +227,7 @@ def _is_between_cores(fault: Fault) -> bool:
 
 def _side(access: Access, lang: Lang, *, with_device: bool) -> str:
     word = say(TEXTS, f"access-{access.word}" if access.word in ("read", "write") else "access", lang)
-    pipe, cores = quoted(access.pipe, 20), cores_text(access)
+    pipe, cores = quoted(access.pipe, 20), cores_text(access, lang)
     return say(
         TEXTS,
         "race-side",
@@ -219,8 +245,7 @@ def _more_race(fault: Fault, lang: Lang) -> list[str]:
         told.append(say(TEXTS, f"race-{fault.hazard}", lang))
     sides = fault.accesses[:2]
     if len(sides) == 2 and any(side.pipe or side.cores for side in sides):
-        devices = [side.device for side in sides]
-        with_device = None not in devices and devices[0] != devices[1]
+        with_device = _is_between_devices(fault)
         first, second = (_side(side, lang, with_device=with_device) for side in sides)
         told.append(say(TEXTS, "race-sides", lang, first=first, second=second))
     return told
@@ -233,12 +258,51 @@ def _more_lock_up(fault: Fault, lang: Lang) -> list[str]:
         n = len(fault.accesses) or None
     if n is not None:
         told.append(say(TEXTS, "lock-pipe" if n == 1 else "lock-pipes", lang, n=f"{n:,}"))
-    shown = [
-        " ".join(part for part in (quoted(a.pipe, 20), quoted(a.instruction, 40), cores_text(a)) if part)
-        for a in fault.accesses[:4]
-    ]
-    shown = [text for text in shown if text]
-    return [*told, say(TEXTS, "lock-listed", lang, pipes=joined(shown, lang))] if shown else told
+    n_listed = len(fault.accesses)
+    if n is not None and n_listed and n > n_listed:
+        told.append(say(TEXTS, "lock-fewer", lang, n=f"{n_listed:,}"))
+    # who waits first is where it began: the others wait for it, or for those behind it
+    known = sorted(fault.accesses, key=_by_serial)
+    shown = [text for text in (_waiting(access, lang) for access in known[:_SHOWN_PIPES]) if text]
+    if not shown:
+        return told
+    has_order = all(access.serial_number is not None for access in known) and n_listed > 1
+    key = "lock-listed-order" if has_order else "lock-listed"
+    n_more = n_listed - len(shown)
+    more = say(TEXTS, "lock-more", lang, n=f"{n_more:,}") if n_more else ""
+    return [*told, say(TEXTS, key, lang, pipes=joined(shown, lang), more=more)]
+
+
+def _by_serial(access: Access) -> tuple[bool, int]:
+    """Serial numbers in ascending order, accesses without one behind them as they come."""
+    return access.serial_number is None, access.serial_number or 0
+
+
+def _waiting(access: Access, lang: Lang) -> str:
+    """One pipe: "PIPE_V WAIT_FLAG aiv(0) serialNo 29", with what is told of it."""
+    serial = "" if access.serial_number is None else f"serialNo {access.serial_number}"
+    parts = (quoted(access.pipe, 20), quoted(access.instruction, 40), cores_text(access, lang))
+    told = " ".join(part for part in parts if part)
+    return f"{told} {serial}".strip() if told else ""
+
+
+def _origin_of(fault: Fault) -> tuple[Frame, ...]:
+    """The stack that created an uninitialised value: the last of `origins`; () if it is not told."""
+    origins = fault.figures.get("origins")
+    if not isinstance(origins, tuple) or not origins or not isinstance(origins[-1], tuple):
+        return ()
+    return tuple(frame for frame in origins[-1] if isinstance(frame, Frame))
+
+
+def _more_msan(fault: Fault, lang: Lang) -> list[str]:
+    """Where the value was created, if the report has it."""
+    frames = _origin_of(fault)
+    at = user_frame(frames)
+    if at is None:
+        return []
+    frame = frames[at]
+    place = f"{quoted(frame.file)}:{frame.line}" if frame.has_line else function_text(frames)
+    return [say(TEXTS, "msan-origin", lang, place=place)] if place else []
 
 
 def _more_register(fault: Fault, lang: Lang) -> list[str]:
@@ -294,6 +358,7 @@ _MORE: dict[str, _More] = {
     "why-register": _more_register,
     "why-mask": _more_mask,
     "why-segv": _more_segv,
+    "why-msan": _more_msan,
     "why-negative": _more_size,
     "why-too-big": _more_size,
     "why-host-memory": _more_size,

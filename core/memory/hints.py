@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from npulse.core.formats.memory_texts import bytes_inside, bytes_to_hold
+
 from .faults import Access, Block, Frame, Side
 from .places import user_frame
 
@@ -135,11 +137,11 @@ class BufferNeed:
 
     @property
     def required_bytes(self) -> int:
-        return -(-self.required_bits // 8)
+        return bytes_to_hold(self.required_bits)
 
     @property
     def available_bytes(self) -> int | None:
-        return None if self.available_bits is None else self.available_bits // 8
+        return None if self.available_bits is None else bytes_inside(self.available_bits)
 
     @property
     def excess_bytes(self) -> int | None:

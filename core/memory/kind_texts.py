@@ -27,6 +27,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "access-in": (" in {space}", "{space}"),
     "by-kernel": (" by kernel {kernel}", "（kernel {kernel}）"),
     "in-kernel": (" in kernel {kernel}", "（kernel {kernel}）"),
+    "by-host": (" by the host", "（host）"),
+    "by-host-device": (" by the host for device {n}", "（host，device {n}）"),
     "by-thread": (" by thread {thread}", "（线程 {thread}）"),
     "space-heap": ("the heap", "堆"),
     "space-stack": ("the stack", "栈"),
@@ -76,10 +78,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Counted in elements of {size}, it is index {element}; the last one is {last}.",
         "按 {size}的元素计，下标为 {element}，最后一个有效下标为 {last}。",
     ),
-    "life-same": ("Both allocated and freed in {function}.", "申请与释放都在 {function} 中。"),
-    "life-both": ("Allocated in {made}, freed in {freed}.", "在 {made} 中申请，在 {freed} 中释放。"),
+    "life-same": ("Both allocated and freed in {function}.", "分配与释放都在 {function} 中。"),
+    "life-both": ("Allocated in {made}, freed in {freed}.", "在 {made} 中分配，在 {freed} 中释放。"),
     "life-freed": ("Freed in {function}.", "在 {function} 中释放。"),
-    "life-made": ("Allocated in {function}.", "在 {function} 中申请。"),
+    "life-made": ("Allocated in {function}.", "在 {function} 中分配。"),
     "life-thread": ("Another thread freed it.", "由另一个线程释放。"),
     "says": (
         'The log says: "{message}".',
@@ -122,11 +124,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "why-free": (
         "Memory was freed that is not allocated: never, or freed before.",
-        "释放了未分配的内存：从未申请，或已被释放。",
+        "释放了未分配的内存：从未分配，或已被释放。",
     ),
     "free-at": ("The address is {address}.", "地址为 {address}。"),
-    "why-unused": ("Memory was allocated and never used.", "申请的内存从未使用。"),
-    "why-leak": ("Memory was allocated and never freed.", "申请的内存从未释放。"),
+    "why-unused": ("Memory was allocated and never used.", "分配的内存从未使用。"),
+    "why-leak": ("Memory was allocated and never freed.", "分配的内存从未释放。"),
     "kept-size": ("{size} in all.", "共 {size}。"),
     "kept-objects": ("{size} in {n} blocks.", "{n} 个内存块共 {size}。"),
     "leak-direct": ("Nothing points to it any more.", "已没有指针指向它。"),
@@ -134,7 +136,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Only leaked blocks point to it: it goes with them.",
         "只有其他泄漏块指向它：随之一并泄漏。",
     ),
-    "leak-function": ("It was allocated in {function}.", "在 {function} 中申请。"),
+    "leak-function": ("It was allocated in {function}.", "在 {function} 中分配。"),
     "why-race": (
         "Two accesses touch the same place{on} and nothing orders them.",
         "两次访问触及{on}同一位置，且没有同步保证先后。",
@@ -171,11 +173,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     "flag": ("flag instruction", " flag 指令"),
     "why-lock-up": (
         "A kernel does not go on: its pipes wait for flags that never come.",
-        "kernel 不再前进：流水线在等待永远不会到来的 flag。",
+        "kernel 卡死：流水线在等待永远不会到来的 flag。",
     ),
     "lock-pipes": ("{n} pipes wait.", "共 {n} 条流水线在等待。"),
     "lock-pipe": ("1 pipe waits.", "共 1 条流水线在等待。"),
-    "lock-listed": ("Waiting: {pipes}.", "等待中：{pipes}。"),
+    "lock-fewer": ("The record lists {n} of them.", "记录中只列出 {n} 条。"),
+    "lock-listed": ("Waiting: {pipes}{more}.", "等待中：{pipes}{more}。"),
+    "lock-listed-order": (
+        "Waiting, the earliest first: {pipes}{more}.",
+        "等待中（最早的在前）：{pipes}{more}。",
+    ),
+    "lock-more": (" and {n} more", "，另有 {n} 条"),
     "why-divergent": (
         "Threads of one group took different ways to a barrier{inside}, so that it can never be complete.",
         "同一组线程以不同路径到达同步点{inside}，同步永远无法完成。",
@@ -244,15 +252,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "why-double-free": ("A heap block is freed for the second time.", "同一堆内存块被释放两次。"),
     "why-bad-free": (
         "An address is freed that no allocation returned: of a stack or global variable, or inside of a block.",
-        "释放的地址不是任何申请的返回值：属于栈或全局变量，或位于内存块内部。",
+        "释放的地址不是任何分配的返回值：属于栈或全局变量，或位于内存块内部。",
     ),
     "why-mismatch": (
         "A block is freed by another kind of call than the one that allocated it (new[] by free or delete, malloc by delete).",
-        "释放方式与申请方式不匹配（如 new[] 配 free 或 delete，malloc 配 delete）。",
+        "释放方式与分配方式不匹配（如 new[] 配 free 或 delete，malloc 配 delete）。",
     ),
     "why-size-mismatch": (
         "An object is deleted as another type: its size is not that of what was allocated.",
-        "以其他类型删除对象：大小与申请时不同。",
+        "以其他类型删除对象：大小与分配时不同。",
     ),
     "why-overlap": (
         "Source and target of one copy overlap, which the function does not allow.",
@@ -262,22 +270,22 @@ TEXTS: dict[str, tuple[str, str]] = {
     "negative-size": ("It is {n}.", "其值为 {n}。"),
     "why-too-big": (
         "More memory is asked for than the allocator ever gives: the size is wrong as a rule.",
-        "申请的内存超过分配器上限：通常是大小算错。",
+        "要求分配的内存超过分配器上限：通常是大小算错。",
     ),
     "why-product": (
         "The size asked for, count times size, does not fit into size_t.",
-        "申请大小（数量 × 单个大小）超出 size_t 的表示范围。",
+        "分配大小（数量 × 单个大小）超出 size_t 的表示范围。",
     ),
     "why-bad-alignment": (
         "Memory is asked for with an alignment that is not allowed.",
-        "申请内存时的对齐值不合法。",
+        "分配内存时的对齐值不合法。",
     ),
     "why-not-owned": (
         "A size is asked for of an address that no allocation returned.",
-        "查询大小的地址不是任何申请的返回值。",
+        "查询大小的地址不是任何分配的返回值。",
     ),
     "why-host-memory": ("The host's allocator got no more memory.", "host 的内存分配器无法再得到内存。"),
-    "asked-size": ("{size} were asked for.", "申请了 {size}。"),
+    "asked-size": ("{size} were asked for.", "要求分配 {size}。"),
     "why-odr": (
         "One global variable is defined twice with different sizes or in different libraries: which one is used is chance.",
         "同名全局变量被重复定义（大小不同或位于不同库）：实际使用哪个是偶然的。",
@@ -320,6 +328,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "栈空间耗尽：无限递归，或局部变量过大。",
     ),
     "why-msan": ("A decision depends on a value that nobody has written.", "程序的判断依赖从未写入的值。"),
+    "msan-origin": ("The value was created at {place}.", "该值产生于 {place}。"),
     "why-data-race": (
         "Two threads touch the same memory at the same time and one of them writes.",
         "两个线程同时访问同一内存，且至少一个在写。",
@@ -452,16 +461,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The operator that it names, {operator}, is at work by chance.",
         "其中提到的算子 {operator} 只是恰好在执行。",
     ),
-    "why-oom": ("A request for device memory failed.", "设备内存申请失败。"),
-    "why-oom-tried": ("A request for {tried} of device memory failed.", "申请 {tried} 设备内存失败。"),
-    "oom-kernel": ("It was for kernel {kernel}.", "由 kernel {kernel} 申请。"),
+    "why-oom": ("A request for device memory failed.", "设备内存分配失败。"),
+    "why-oom-tried": ("A request for {tried} of device memory failed.", "分配 {tried} 设备内存失败。"),
+    "oom-kernel": ("It was for kernel {kernel}.", "用于 kernel {kernel}。"),
     "oom-too-large": (
         "The model needs more than there is: {allocated} in tensors and {tried} more are {needed}, the limit is {limit}.",
         "模型需求超过上限：张量已占 {allocated}，再加 {tried} 为 {needed}，上限 {limit}。",
     ),
     "oom-too-large-alone": (
         "This request alone is above the limit of {limit}.",
-        "仅此一次申请就超过上限 {limit}。",
+        "仅此一次分配就超过上限 {limit}。",
     ),
     "oom-pieces": (
         "The memory is in pieces: {unused} are reserved and unused, yet no piece is large enough, and only {available} can still be had.",
@@ -472,8 +481,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "已预留未用的 {unused} 与还能得到的 {available} 都不够，合起来则足够。",
     ),
     "oom-awaited": (
-        "{awaited} of the unused memory still wait for a stream to end.",
-        "未使用的内存中有 {awaited} 仍在等待 stream 结束。",
+        "{unused} are reserved and unused, but {awaited} of them still wait for a stream to end: only {idle} can be used at once.",
+        "已预留而未使用 {unused}，但其中 {awaited} 仍在等待 stream 结束：只有 {idle} 可立即使用。",
+    ),
+    "oom-awaited-part": (
+        "{awaited} of them still wait for a stream to end.",
+        "其中 {awaited} 仍在等待 stream 结束。",
     ),
     "oom-others": (
         "Others hold the device: {others} of {total} are neither free nor in use by this process.",
@@ -510,9 +523,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pool-kind-held": ("It is still held.", "它仍被持有。"),
     "pool-kind-allocated twice": (
         "It was allocated twice without being freed in between.",
-        "它被重复申请，中间没有释放。",
+        "它被重复分配，中间没有释放。",
     ),
-    "pool-kind-released in vain": ("It was released although it was not allocated.", "它未被申请却被释放。"),
+    "pool-kind-released in vain": ("It was released although it was not allocated.", "它未被分配却被释放。"),
     "pool-kind-not released": ("It was not released.", "它没有被释放。"),
     "pool-name": ("Its pool: {pool}.", "内存池：{pool}。"),
     "pool-steps": ("It has lasted for {n} steps.", "已持续 {n} 个 step。"),
@@ -526,7 +539,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     # ---- next steps ----
     "next-gm": (
         "Compare the address with the allocations, and offset and length of the last tile with the shape; begin at the innermost frame of your own code.",
-        "将地址与各次申请对比，并核对最后一个 tile 的偏移与长度是否符合 shape；从最内层的自有代码帧开始。",
+        "将地址与各次分配对比，并核对最后一个 tile 的偏移与长度是否符合 shape；从最内层的自有代码帧开始。",
+    ),
+    "next-gm-no-frame": (
+        "Compare the address with the allocations, and offset and length of the last tile with the shape; this report never names a line.",
+        "将地址与各次分配对比，并核对最后一个 tile 的偏移与长度是否符合 shape；此类报告从不给出代码行。",
+    ),
+    "next-host": (
+        "Look at this copy or memset in the host code: compare address and size with the allocation, and whether that is freed already.",
+        "检查 host 代码中的这次拷贝或 memset：将地址与大小同所分配的内存对比，并确认该内存是否已释放。",
     ),
     "next-chip": (
         "Check the sizes given to InitBuffer and the offsets into the buffer.",
@@ -550,15 +571,19 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "next-unused": (
         "Remove the allocation, or make it where it is needed (host code).",
-        "删除该申请，或移到真正需要处（host 代码）。",
+        "删除该分配，或移到真正需要处（host 代码）。",
     ),
     "next-leak": (
         "Free it on every way out of the function that allocated it (host code); memory kept in every call grows with the calls.",
-        "在申请它的函数的每条退出路径上释放（host 代码）；若每次调用都保留，内存会随调用增长。",
+        "在分配它的函数的每条退出路径上释放（host 代码）；若每次调用都保留，内存会随调用增长。",
     ),
     "next-race-pipes": (
         "Look for the SetFlag/WaitFlag or queue step that is missing between the two lines of the record.",
         "在记录的两行之间查找缺少的 SetFlag/WaitFlag 或队列操作。",
+    ),
+    "next-race-devices": (
+        "Look at device {first} and device {second}: one must not touch this memory before the other is done, so a sync between devices is missing.",
+        "查看 device {first} 与 device {second}：一方完成之前另一方不应访问该内存，缺少 device 间的同步。",
     ),
     "next-race-cores": (
         "Look at the two block numbers: they need a cross-core sync, or must not write the same rows.",
@@ -574,7 +599,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "next-lock-up": (
         "Begin at the instruction with the lowest serial number; for each waiting pipe look for the one that should set its flag.",
-        "从序列号最小的指令开始；为每条等待的流水线查找应置位其 flag 的一方。",
+        "从序号最小的指令开始；为每条等待的流水线查找应置位其 flag 的一方。",
     ),
     "next-divergent": (
         "Move the barrier out of the branch, so that all threads of the group reach it.",
@@ -613,7 +638,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "next-copy": ("Use memmove, or correct the ranges.", "改用 memmove，或修正区间。"),
     "next-memory": (
         "Look at the memory of the host, and at the size that is asked for.",
-        "查看 host 内存与申请的大小。",
+        "查看 host 内存与要求分配的大小。",
     ),
     "next-order": ("Initialise it on first use inside of a function.", "改为在函数内首次使用时初始化。"),
     "next-odr": (
@@ -632,9 +657,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Build with -g and look at the innermost frame of your own code.",
         "用 -g 编译，查看最内层的自有代码帧。",
     ),
+    "next-msan-origin": (
+        "Set the value where it was created, or look which way through the code leaves it unset.",
+        "在产生处为该值赋初值，或查找哪条路径没有赋值。",
+    ),
     "next-msan": (
         "Build with -fsanitize-memory-track-origins=2 to see where the value was allocated.",
-        "用 -fsanitize-memory-track-origins=2 编译，以查看该值的申请处。",
+        "用 -fsanitize-memory-track-origins=2 编译，以查看该值的分配处。",
     ),
     "next-threads": (
         "Guard both places with the same lock, or make the value atomic.",
@@ -695,6 +724,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Make the batch or the sequence smaller, recompute activations, or spread the model over more devices.",
         "减小 batch 或序列长度、使用重计算，或将模型分布到更多设备。",
     ),
+    "next-oom-awaited": (
+        "Let streams end before this request: synchronise, keep fewer steps in flight, and look for tensors that another stream still holds (record_stream).",
+        "在该次分配之前等待 stream 结束：进行同步，减少同时在途的步数，并查找仍被其他 stream 占用的张量（record_stream）。",
+    ),
     "next-oom-pieces": (
         "Set PYTORCH_NPU_ALLOC_CONF=expandable_segments:True, or else max_split_size_mb with a value above 20 (the two exclude each other).",
         "设置 PYTORCH_NPU_ALLOC_CONF=expandable_segments:True，或改用大于 20 的 max_split_size_mb（两者不能同时使用）。",
@@ -705,7 +738,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "next-oom-pieces-other": (
         "Give the framework less memory at the start, or make sizes more alike; the batch may have to be smaller.",
-        "减少框架启动时的预留，或使各次申请大小更一致；可能需要减小 batch。",
+        "减少框架启动时的预留，或使各次分配大小更一致；可能需要减小 batch。",
     ),
     "next-oom-others": (
         "npu-smi info -t proc-mem -i CARD lists who holds the device; end those that should not be there.",
@@ -714,6 +747,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "next-oom-others-cuda": (
         "nvidia-smi lists who holds the device; end those that should not be there.",
         "nvidia-smi 可列出占用设备的进程；结束不应存在的进程。",
+    ),
+    "next-oom-enough": (
+        "Look in the plog of this process for the driver's own reason, and watch npu-smi info -t usages of the device while it runs: what is free is told of the moment after the failure.",
+        "在该进程的 plog 中查找驱动给出的原因，并在运行时观察该设备的 npu-smi info -t usages：消息中的空闲量是失败之后的数字。",
     ),
     "next-oom-look": (
         "Look at npu-smi info -t usages and -t proc-mem of the device while it runs; a smaller batch tells whether the model is too large.",
@@ -734,7 +771,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "next-pool": (
         "Look at the call stack of its allocation (msMemScope writes it into its CSV); free it, or keep it on purpose.",
-        "查看其申请的调用栈（msMemScope 写在 CSV 中）；释放它，或确认是有意保留。",
+        "查看其分配的调用栈（msMemScope 写在 CSV 中）；释放它，或确认是有意保留。",
     ),
     "next-stop": (
         "Read variables and memory of this core in msDebug (ascend info cores, memory read).",
@@ -918,7 +955,7 @@ GAPS: dict[str, tuple[str, str]] = {
     ),
     "heap-range": (
         "The tool met a heap block outside of the memory that it watches: accesses there were not checked. Look which call allocated it.",
-        "工具遇到不在监视范围内的堆内存块：对其访问未被检查。请查看由哪个调用申请。",
+        "工具遇到不在监视范围内的堆内存块：对其访问未被检查。请查看由哪个调用分配。",
     ),
     "tool-not-supported": (
         "A check was left out because the kernel was not built for it. Build with -g --cce-enable-sanitizer and run again.",
@@ -979,7 +1016,7 @@ GAPS: dict[str, tuple[str, str]] = {
     ),
     "out-of-memory": (
         "The sanitizer itself got no memory: what came after was not checked. Give the host more memory, or make the case smaller.",
-        "sanitizer 自身申请内存失败：其后未检查。请增加 host 内存或缩小用例。",
+        "sanitizer 自身分配内存失败：其后未检查。请增加 host 内存或缩小用例。",
     ),
 }
 """Why a log is not complete, and what to run."""

@@ -69,13 +69,38 @@ def joined(texts: Sequence[str], lang: Lang) -> str:
 
 
 def sentences(texts: Sequence[str], lang: Lang) -> str:
-    """Sentences behind each other; empty ones are left out."""
-    return ("" if lang == "zh" else " ").join(text.strip() for text in texts if text.strip())
+    """Sentences behind each other; empty ones are left out. In Chinese without blanks that parts of them,
+    put together, leave between two Chinese characters."""
+    if lang == "zh":
+        return "".join(_without_strays(text.strip()) for text in texts)
+    return " ".join(text.strip() for text in texts if text.strip())
+
+
+_WIDE = "\u3001\u3002\u4e00-\u9fff\uff08\uff09\uff0c\uff1a\uff1b"
+_MARKS = "\u3001\u3002\uff08\uff09\uff0c\uff1a\uff1b"
+_STRAY = re.compile(rf"(?<=[{_WIDE}]) +(?=[{_WIDE}])|(?<=[{_MARKS}]) +|(?<=\S) +(?=[{_MARKS}])")
+_QUOTED = re.compile("(\u201c.*\u201d)", re.DOTALL)
+
+
+def _without_strays(text: str) -> str:
+    """Chinese text without blanks between wide characters; what is quoted from a log stays as it is."""
+    parts = _QUOTED.split(text, maxsplit=1)
+    return "".join(part if i % 2 else _STRAY.sub("", part) for i, part in enumerate(parts))
+
+
+_LOWER_NAMES = frozenset(("mssanitizer", "npu-smi", "nvidia-smi", "plog"))
+_OF_NAMES = re.compile(r".[a-z]*[A-Z_/=\d]|.*\.\w")
 
 
 def raised(text: str, lang: Lang) -> str:
-    """The first letter as a capital, in languages that have some."""
-    return text if lang == "zh" else text[:1].upper() + text[1:]
+    """The first letter as a capital, in languages that have some. Names - of tools, functions, files - stay
+    as they are."""
+    if lang == "zh":
+        return text
+    word = text[:MAX_NAME].partition(" ")[0].rstrip(".,:;")
+    if word in _LOWER_NAMES or _OF_NAMES.match(word):
+        return text
+    return text[:1].upper() + text[1:]
 
 
 # ---- the access ----
@@ -113,10 +138,13 @@ def _on_text(access: Access, lang: Lang) -> str:
     return f"{told} " if lang == "zh" and told.isascii() else told
 
 
-def by_text(access: Access, lang: Lang) -> str:
-    """ " by kernel add_custom", "" if it is not told."""
+def by_text(access: Access, lang: Lang, *, is_host: bool = False) -> str:
+    """ " by kernel add_custom", " by the host for device 1", "" if it is not told."""
     if access.kernel:
         return say(TEXTS, "by-kernel", lang, kernel=short_function(access.kernel))
+    if is_host:
+        key = "by-host" if access.device is None else "by-host-device"
+        return say(TEXTS, key, lang, n=access.device)
     return say(TEXTS, "by-thread", lang, thread=quoted(access.thread, 40)) if access.thread else ""
 
 
@@ -125,13 +153,13 @@ def inside_text(access: Access, lang: Lang) -> str:
     return say(TEXTS, "in-kernel", lang, kernel=short_function(access.kernel)) if access.kernel else ""
 
 
-def cores_text(access: Access) -> str:
+def cores_text(access: Access, lang: Lang) -> str:
     """ "aiv(0,2-4)", "" if not told."""
     shown = []
     for cores in access.cores[:4]:
         part = type(cores)(quoted(cores.core_type, 12), cores.ranges[:8])
         shown.append(f"{part},..." if len(cores.ranges) > 8 else str(part))
-    return ", ".join(shown)
+    return joined(shown, lang)
 
 
 # ---- the block beside it ----

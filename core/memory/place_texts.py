@@ -36,6 +36,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "build the kernel with -g --cce-enable-sanitizer (in CMake: -g -sanitizer)",
         "请用 -g --cce-enable-sanitizer 编译算子（CMake 中为 -g -sanitizer）",
     ),
+    "flags-library-kernel": (
+        "run it under mssanitizer, or get a build of this operator with debug data",
+        "请在 mssanitizer 下运行，或取得该算子带调试信息的版本",
+    ),
     "flags-runtime-call": (
         "calls of the host get a place only where its code is built with the acl header of the tool",
         "host 侧调用只有在使用工具自带的 acl 头文件编译后才有位置信息",

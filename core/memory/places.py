@@ -16,7 +16,7 @@ from typing import Literal
 from npulse.core.errors import InputError
 from npulse.core.text import Lang, say
 
-from .faults import Frame
+from .faults import Fault, Frame
 from .place_texts import TEXTS
 from .source_index import SourceIndex
 from .toolkit import is_runtime_file, is_toolkit_file, is_users, may_be_users
@@ -35,7 +35,7 @@ Reason = Literal[
     "line-past-end",
 ]
 
-Built = Literal["kernel", "runtime-call", "host"]
+Built = Literal["kernel", "library-kernel", "runtime-call", "host"]
 
 SHOWN_CANDIDATES = 20
 CUT_AT = 63
@@ -255,9 +255,67 @@ def user_frame(
     return next((i for i, frame in enumerate(frames) if may_be_users(frame)), None)
 
 
+# ---- what has a place at all ----
+
+_OF_NO_CODE = frozenset(
+    (
+        *("task failure", "collective time-out", "error code", "out of memory", "pool warning"),
+        *("register not reset", "other"),
+    )
+)
+_OF_LIBRARY = re.compile(r"\w+?_[0-9a-f]{32}(?:_\w{1,64})?")
+"""Kernels of a package of operators are named by operator, a hash of their parameters and a tiling key."""
+_OF_HOST = frozenset(("illegal free", "leak", "unused memory"))
+
+
+def is_host_call(fault: Fault) -> bool:
+    """True if msSanitizer reports a call of the host: of no kernel, core or program counter, though the log
+    is of a style that names device or serial number. A report that lacks a line is not told to be one."""
+    access = fault.access
+    if fault.tool != "msSanitizer" or access.kernel or access.cores or access.pc is not None:
+        return False
+    if fault.kind in _OF_HOST:
+        return True
+    has_who = access.device is not None or access.serial_number is not None
+    return has_who and not (fault.is_partial or fault.is_cut)
+
+
+def can_have_place(fault: Fault) -> bool:
+    """True if a build with debug data, or another tool, could give a fault a line that it lacks.
+
+    False where the tool never tells one: a hit of the guard area or a register of msSanitizer, codes and
+    time-outs, memory that ran out, a compiler that names no place.
+    """
+    if fault.kind in _OF_NO_CODE or not fault.accesses:
+        return False
+    if any(frame.has_file for access in fault.accesses for frame in access.frames):
+        return True
+    if fault.kind in ("python error", "buffer overflow at compile time"):
+        return False
+    return not _is_guard_record(fault)
+
+
+def _is_guard_record(fault: Fault) -> bool:
+    """'illegal write of size 8 byte(s)', 'Access to .. after the nearest allocation', 'in K on device 0'."""
+    access = fault.access
+    has_code = access.cores or access.pc is not None or access.serial_number is not None or access.frames
+    return fault.tool == "msSanitizer" and fault.block is not None and not has_code and not fault.is_leak
+
+
+def built_of(fault: Fault) -> Built:
+    """What the place of a fault is in: it decides what would give a line."""
+    if fault.tool not in ("msSanitizer", "CANN"):
+        return "host"
+    if fault.tool == "msSanitizer":
+        return "runtime-call" if is_host_call(fault) else "kernel"
+    name = fault.figures.get("kernel_name") or fault.access.kernel
+    return "library-kernel" if isinstance(name, str) and _OF_LIBRARY.fullmatch(name[:400]) else "kernel"
+
+
 def words_of(missing: Missing, lang: Lang, built: Built = "kernel") -> str:
-    """Why there is no source line and what would give it. built: what the place is in: a kernel, a call of
-    the host that msSanitizer watches, or host code under a sanitizer of the compiler."""
+    """Why there is no source line and what would give it. built: what the place is in (`built_of`): a kernel,
+    one of the toolkit's own, a call of the host that msSanitizer watches, or host code under a sanitizer of
+    the compiler."""
     what = say(TEXTS, missing.reason, lang, n=f"{missing.n_candidates:,}")
     return say(TEXTS, "join", lang, what=what, hint=say(TEXTS, _next_step(missing.reason, built), lang))
 
@@ -266,6 +324,8 @@ def _next_step(reason: Reason, built: Built) -> str:
     if reason in ("no-frame", "unknown-file", "no-line"):
         return f"flags-{built}"
     if reason == "line-zero":
+        if built == "library-kernel":
+            return "flags-library-kernel"
         return "line-zero-kernel" if built == "kernel" else "line-zero-host"
     if reason in ("not-found", "no-roots", "outside-roots"):
         return "name-root"

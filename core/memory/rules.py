@@ -111,7 +111,7 @@ RULES: tuple[Rule, ...] = (
         ("every call leaks a block of the same size", "每次调用泄漏同样大小的内存"),
         (
             "Several blocks of one size from one place: a workspace that each call takes anew and none gives back. Memory grows by that size a call.",
-            "同一位置泄漏多个同样大小的块：每次调用申请 workspace 却不释放，内存按该大小逐次增长。",
+            "同一位置泄漏多个同样大小的块：每次调用分配 workspace 却不释放，内存按该大小逐次增长。",
         ),
         (
             "at least repeated_leaks blocks (3) of one size, and more than half of the site's",

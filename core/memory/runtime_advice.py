@@ -29,6 +29,7 @@ from .shortage import Shortage, shortage
 _BITS: Mapping[str, ErrorBit] = {bit.name: bit for bit in ERROR_BITS}
 _SHOWN_BITS = 3
 _SHOWN_CODES = 6
+_MUCH = 10  # from a tenth of the unused memory on, what a stream awaits is told
 _LATE_RETURNS = (0x25, 0x27, 0x30, 0x32)  # time-outs and traps of both sorts of cores
 
 
@@ -45,7 +46,7 @@ def _return_text(fault: Fault, lang: Lang) -> str:
     if not text and known is not None:
         text = known.name
     parts = [text, f"{code:#x}" if code is not None else ""]
-    shown = ", ".join(part for part in parts if part)
+    shown = joined([part for part in parts if part], lang)
     return _said("ret", lang, text=shown) if shown else ""
 
 
@@ -277,11 +278,14 @@ def _causes(found: Shortage, lang: Lang) -> list[str]:
                 )
             )
     unused, available = size(found.unused_bytes), size(found.available_bytes)
-    if found.is_fragmented or found.would_fit_joined:
+    if found.is_awaited:
+        awaited, idle = size(found.awaited_bytes), size(found.idle_bytes)
+        told.append(_said("oom-awaited", lang, unused=unused, awaited=awaited, idle=idle))
+    elif found.is_fragmented or found.would_fit_joined:
         key = "oom-pieces" if found.is_fragmented else "oom-joined"
         told.append(_said(key, lang, unused=unused, available=available))
-        if found.is_awaited:
-            told.append(_said("oom-awaited", lang, awaited=size(found.awaited_bytes)))
+        if _MUCH * (found.awaited_bytes or 0) >= (found.unused_bytes or 0):
+            told.append(_said("oom-awaited-part", lang, awaited=size(found.awaited_bytes)))
     if found.is_held_by_others:
         key = "oom-others" if found.in_use_bytes is not None else "oom-others-reserved"
         told.append(_said(key, lang, others=size(found.others_bytes), total=size(found.total_bytes)))
@@ -296,6 +300,8 @@ def _next_shortage(fault: Fault, lang: Lang) -> list[str]:
     told = []
     if found.is_too_large:
         told.append(_said("next-oom-large", lang))
+    if found.is_awaited:
+        told.append(_said("next-oom-awaited", lang))
     if found.is_fragmented or found.would_fit_joined:
         is_torch = text_of(fault, "allocator") in ("", "caching", "workspace") and fault.tool == "torch_npu"
         key = (
@@ -304,7 +310,8 @@ def _next_shortage(fault: Fault, lang: Lang) -> list[str]:
         told.append(_said(key, lang))
     if found.is_held_by_others:
         told.append(_said("next-oom-others-cuda" if is_cuda else "next-oom-others", lang))
-    return told or [_said("next-oom-look", lang)]
+    look = "next-oom-enough" if found.is_enough_free and not is_cuda else "next-oom-look"
+    return told or [_said(look, lang)]
 
 
 # ---- compilers, pools, debuggers ----

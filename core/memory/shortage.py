@@ -81,29 +81,37 @@ class Shortage:
         return max(self.active_bytes - self.allocated_bytes, 0)
 
     @property
+    def idle_bytes(self) -> int | None:
+        """Reserved, in no tensor, and no stream has to end first: what can be used again at once."""
+        if self.unused_bytes is None:
+            return None
+        return max(self.unused_bytes - (self.awaited_bytes or 0), 0)
+
+    @property
     def is_awaited(self) -> bool:
-        """The unused memory would do, were it not for the part that a stream still has to give back."""
-        if self.tried_bytes is None or self.unused_bytes is None or self.awaited_bytes is None:
+        """There would be enough, were it not for the part that a stream still has to give back."""
+        if self.tried_bytes is None or self.unused_bytes is None or self.idle_bytes is None:
             return False
-        return self.unused_bytes >= self.tried_bytes > self.unused_bytes - self.awaited_bytes
+        available = self.available_bytes or 0
+        return self.unused_bytes + available >= self.tried_bytes > self.idle_bytes + available
 
     @property
     def is_fragmented(self) -> bool | None:
-        """What is reserved and unused would do, the device has not enough: no piece of it is large enough."""
-        tried, unused, available = self.tried_bytes, self.unused_bytes, self.available_bytes
+        """What is reserved and idle would do, the device has not enough: no piece of it is large enough."""
+        tried, idle, available = self.tried_bytes, self.idle_bytes, self.available_bytes
         if tried is None:
             return None
-        if (unused is not None and unused < tried) or (available is not None and available >= tried):
+        if (idle is not None and idle < tried) or (available is not None and available >= tried):
             return False
-        return None if unused is None or available is None else True
+        return None if idle is None or available is None else True
 
     @property
     def would_fit_joined(self) -> bool | None:
-        """Unused and still available memory together would do, though neither does alone."""
-        tried, unused, available = self.tried_bytes, self.unused_bytes, self.available_bytes
-        if tried is None or unused is None or available is None:
+        """Idle and still available memory together would do, though neither does alone."""
+        tried, idle, available = self.tried_bytes, self.idle_bytes, self.available_bytes
+        if tried is None or idle is None or available is None:
             return None
-        return max(unused, available) < tried <= unused + available
+        return max(idle, available) < tried <= idle + available
 
     # ---- somebody else holds it ----
 
@@ -127,10 +135,10 @@ class Shortage:
 
     @property
     def is_held_by_others(self) -> bool | None:
-        """Much of the device is neither free nor known to be of this process."""
+        """Much of the device is neither free nor known to be of this process, and what is free won't do."""
         if self.others_bytes is None or not self.total_bytes:
             return None
-        return self.others_bytes >= MUCH_OF_TOTAL * self.total_bytes
+        return not self.is_enough_free and self.others_bytes >= MUCH_OF_TOTAL * self.total_bytes
 
     # ---- none of them ----
 

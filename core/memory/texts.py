@@ -75,7 +75,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "leak-repeat": (
         "; {n} of them have the same {size} bytes: a workspace that every call takes anew, memory grows by {size} bytes a call",
-        "；其中 {n} 块同为 {size} 字节：每次调用重新申请的 workspace，内存每次增长 {size} 字节",
+        "；其中 {n} 块同为 {size} 字节：每次调用重新分配的 workspace，内存每次增长 {size} 字节",
     ),
     "unknown-place": ("an unknown place", "未知位置"),
     "alignment": (

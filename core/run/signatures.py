@@ -264,8 +264,18 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
         ("runtime.console", b"NPU out of memory", rb"NPU out of memory\. Tried to allocate"),
         (
             "compiler.log",
-            b"overflow, requires",
-            rb"\b\w+ overflow, requires \d+ bits while \d+ bits available",
+            b"verflow",
+            rb"\b\w+ [oO]verflow[,:] requires [\d,.]+ ?(?:bits?|bytes?|B|[KM]iB)(?: while \d|,? ava)",
+        ),
+        ("compiler.log", b"bound of memory tag", rb"exceed bound of memory tag:? ?[A-Za-z]"),
+        *(
+            (
+                "runtime.console",
+                code,
+                rb"^(?:\[[\w-]{1,24}\]:? ?)?(?:\[%b\]|%b:(?!\d))"
+                rb"|(?i:error)\]?(?: code)?[:=]? ?\[?%b\b(?! \d\d:)" % (code, code, code),
+            )
+            for code in (b"E1001", b"E2003", b"E3005")
         ),
         ("device.environment", b"ASCEND_", rb"^(?:export |declare -x )?ASCEND_(?:HOME|TOOLKIT_HOME|OPP)\w*="),
         ("device.environment", b"INF_NAN_MODE_", rb"^(?:export |declare -x )?INF_NAN_MODE_\w+="),

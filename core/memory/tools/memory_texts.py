@@ -1,9 +1,9 @@
-"""Messages of memory that ran out as faults.
+"""Messages of memory that ran out as faults, and codes that only guides know.
 
 Figures, all always there: of "out of memory" allocator, device, device_id, kernel_name, tried_bytes,
 total_bytes, free_bytes, allocated_bytes, active_bytes, reserved_bytes, cached_bytes, allowed_bytes,
 in_use_bytes; of "buffer overflow at compile time" buffer, required_bytes, available_bytes, required_bits,
-available_bits, block_size. None where the message does not say.
+available_bits, block_size; of "error code" code. None where the message does not say.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from npulse.core.formats.memory_texts import BufferOverflow, MemoryText, OutOfMemory
+from npulse.core.formats.memory_texts import BufferOverflow, GuideCode, MemoryText, OutOfMemory
 
 from ..faults import Access, Fault, Frame, Tool
 
@@ -20,7 +20,10 @@ _SIZES = (
     *("cached_bytes", "allowed_bytes", "in_use_bytes"),
 )
 _TOOLS: Mapping[str, Tool] = {"hccl": "HCCL", "mindspore": "MindSpore"}
-_SPACES = {"ub": "UB", "cbuf": "L1", "l1": "L1", "ca": "L0A", "cb": "L0B", "cc": "L0C"}
+_SPACES = {
+    **{"ub": "UB", "cbuf": "L1", "l1": "L1", "ca": "L0A", "cb": "L0B", "cc": "L0C"},
+    **{"l0a": "L0A", "l0b": "L0B", "l0c": "L0C"},
+}
 
 
 def fault_of(record: MemoryText, artifact: str) -> Fault | None:
@@ -29,6 +32,8 @@ def fault_of(record: MemoryText, artifact: str) -> Fault | None:
         return _out_of_memory(record, artifact)
     if isinstance(record, BufferOverflow):
         return _overflow(record, artifact)
+    if isinstance(record, GuideCode):
+        return _guide_code(record, artifact)
     return None
 
 
@@ -76,5 +81,21 @@ def _overflow(record: BufferOverflow, artifact: str) -> Fault:
         record.byte,
         accesses=(Access(space=space, pid=record.pid, frames=frames),),
         figures=figures,
+        origin=record.origin,
+    )
+
+
+def _guide_code(record: GuideCode, artifact: str) -> Fault:
+    """A warning: something went wrong for whoever printed it, but no tool of CANN did."""
+    return Fault(
+        "CANN",
+        "error code",
+        "warning",
+        record.text,
+        artifact,
+        record.line,
+        record.byte,
+        accesses=(Access(pid=record.pid),),
+        figures={"code": record.code},
         origin=record.origin,
     )

@@ -14,6 +14,7 @@ from npulse.core.errors import InputError
 from npulse.core.formats import memory_texts
 from npulse.core.formats.memory_texts import (
     BufferOverflow,
+    GuideCode,
     MemoryText,
     MemoryTextReader,
     OutOfMemory,
@@ -297,3 +298,108 @@ def test_no_word_repeated_is_slow(word: str) -> None:
     begin = time.process_time()
     fed(content, [])
     assert time.process_time() - begin < 1.0
+
+
+# ---- other units and places of compilers ----
+
+
+@pytest.mark.parametrize(
+    ("text", "required", "available"),
+    [
+        ("error: UB overflow, requires 250000 bytes while 196608 bytes available!", 2_000_000, 1_572_864),
+        ("error: ub overflow, requires 2,457,600 bits while 1,572,864 bits available!", 2_457_600, 1_572_864),
+        ("error: Ub Overflow: requires 300 KiB, available 192 KiB", 2_457_600, 1_572_864),
+        ("error: cbuf overflow, requires 1.5 MiB while 512 KiB available!", 12_582_912, 4_194_304),
+        # 0.3 KiB are 2,457.6 bits: what is needed rounds up, what there is rounds down
+        ("error: ub overflow, requires 0.3 KiB while 0.3 KiB available!", 2458, 2457),
+    ],
+)
+def test_a_compiler_may_count_in_other_units(text: str, required: int, available: int) -> None:
+    found = one(text)
+    assert isinstance(found, BufferOverflow)
+    assert (found.required_bits, found.available_bits) == (required, available)
+
+
+@pytest.mark.parametrize(
+    ("head", "place"),
+    [
+        ("/home/u/kernel.py:31:0: error: ", ("/home/u/kernel.py", 31, 0)),
+        ("/t/x/k.ttadapter.mlir:8:3: error: ", ("/t/x/k.ttadapter.mlir", 8, 3)),
+        ("note k.cpp:9: fatal error: ", ("k.cpp", 9, None)),
+        ("C:\\src\\k.py:4:2: error: ", ("C:\\src\\k.py", 4, 2)),
+        ('a.py:1:2: error: loc("b.py":7:5): error: ', ("b.py", 7, 5)),
+        ("<unknown>:0: error: ", ("", None, None)),
+        ("at 12:30:01 error: ", ("", None, None)),
+        ("a.py:1:2: warning: ", ("", None, None)),
+    ],
+)
+def test_the_place_in_front_of_the_message(head: str, place: tuple[str, int | None, int | None]) -> None:
+    found = one(f"{head}L0C overflow, requires 2457600 bits while 1048576 bits available!")
+    assert isinstance(found, BufferOverflow)
+    assert (found.path, found.source_line, found.column) == place
+
+
+def test_a_block_size_belongs_to_the_file_whose_error_came_next() -> None:
+    def error(file: str) -> str:
+        return f'loc("{file}":3:1): error: ub overflow, requires 16 bits while 8 bits available!\n'
+
+    text = (
+        f"BLOCK_SIZE: 1024\n{error('a.py')}BLOCK_SIZE: 512\n{error('a.py')}"
+        f"{error('b.py')}{error('a.py')}BLOCK_SIZE: 64\n{error('b.py')}{error('a.py')}"
+    )
+    sizes = [(r.path, r.block_size) for r in fed(text.encode(), []) if isinstance(r, BufferOverflow)]
+    assert sizes == [
+        *(("a.py", 1024), ("a.py", 512), ("b.py", None)),  # nobody printed one for b.py
+        *(("a.py", 512), ("b.py", 64), ("a.py", None)),
+    ]
+
+
+# ---- codes that only guides know ----
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("E1001: size of x exceeds", "E1001"),
+        ("[E2003] UB overflow", "E2003"),
+        ("[ERROR] E2003: UB size is not enough", "E2003"),
+        ("[ERROR] E2003 UB size is not enough", "E2003"),
+        ("[rank0]: ERROR: E3005 kernel timeout", "E3005"),
+        ("error E3005: timeout", "E3005"),
+        ("Error code: E1001", "E1001"),
+        ("error code is E1001, see the guide", "E1001"),
+        ("错误码：E3005", "E3005"),
+        ("[mssanitizer] ERROR: E1001 out of bounds", "E1001"),
+        ("RuntimeError: [E2003] UB overflow", "E2003"),
+    ],
+)
+def test_an_error_text_that_begins_with_a_code_of_guides(text: str, code: str) -> None:
+    found = one(text)
+    assert isinstance(found, GuideCode) and found.code == code
+    assert found.text.endswith(text[-9:])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E1001 02:38:42.269390 12345 allocator.cc:444] first of October",
+        "[E1001 02:38:42.269390205 compiler_depend.ts:444] the same",
+        "ERROR E1001 02:38:42 again",
+        "E1001:12:30 a clock",
+        "address 0xE1001: bad",
+        "0xE2003: bad",
+        "/a/E1001: no such file",
+        "E1001/x.py:3: error",
+        "E1001.py:3: error: x",
+        "E1001-b: x",
+        "AE1001: x",
+        "E10010: x",
+        "EE1001: x",
+        "something E2003: here",
+        "E1001 rows were read",
+        "| E1001 | a table of a guide |",
+        "errors: E1001x",
+    ],
+)
+def test_what_only_looks_like_such_a_code(text: str) -> None:
+    assert fed(text.encode() + b"\n", []) == []

@@ -15,9 +15,12 @@ from npulse.core.formats.hostsan.headers import INCOMPLETE
 from npulse.core.formats.hostsan.headers import KINDS as HOST_KINDS
 from npulse.core.formats.hostsan.undefined import KINDS as UNDEFINED_KINDS
 from npulse.core.formats.mssanitizer.records import Gap, Kind
+from npulse.core.memory import place_texts, texts
 from npulse.core.memory.advice import gap_text, next_step, why
 from npulse.core.memory.faults import Access, Block, Cores, Fault, Frame, Task
 from npulse.core.memory.kind_texts import GAPS, KINDS, TEXTS
+from npulse.core.memory.phrases import raised, sentences
+from npulse.core.memory.rules import RULES
 from npulse.core.text import UNSAFE_CODES, Lang
 
 GIB = 1 << 30
@@ -319,6 +322,134 @@ def test_a_kernel_that_is_too_large_for_its_buffer() -> None:
     assert "block size" not in both(fault("buffer overflow at compile time", "compiler", figures=figures))
 
 
+def test_memory_that_a_stream_still_holds() -> None:
+    held = oom(tried=4, total=60.97, allocated=40.1, active=57.1, free=1.2, reserved=58.6)
+    said = why(held, "en")
+    assert "18.50 GiB are reserved and unused, but 17.00 GiB" in said and "only 1.50 GiB" in said
+    assert "in pieces" not in said
+    step = next_step(held, "en")
+    assert "synchronise" in step and "expandable_segments" not in step
+
+
+def test_pieces_of_which_a_stream_holds_a_part() -> None:
+    part = oom(tried=4, total=60, allocated=40, active=45, free=1, reserved=52)  # 12 unused, 7 of them idle
+    assert "12.00 GiB are reserved and unused" in why(part, "en")
+    assert "5.00 GiB of them still wait" in why(part, "en")
+    assert "expandable_segments" in next_step(part, "en")
+
+
+def test_enough_free_blames_nobody() -> None:
+    free = oom(tried=2 / 1024, total=60.97, allocated=20.1, active=20.1, free=30.2, reserved=21)
+    assert "30.20 GiB could be had" in why(free, "en") and "another process holds" not in why(free, "en")
+    step = next_step(free, "en")
+    assert "end those" not in step and "batch" not in step and "npu-smi info -t usages" in step
+
+
+# ---- who and where ----
+
+
+def test_a_call_of_the_host_is_told_as_one() -> None:
+    copy = fault("illegal read", accesses=(Access("read", 4096, "GM", 0x10, device=1, serial_number=22),))
+    assert "by the host for device 1" in why(copy, "en") and "device 1" in why(copy, "zh")
+    assert "host code" in next_step(copy, "en") and "tile" not in next_step(copy, "en")
+    kernel = fault("illegal read", accesses=(Access("read", 4, "GM", 0x10, kernel="k", device=1, pc=4),))
+    assert "the host" not in both(kernel) and "tile" in next_step(kernel, "en")
+    damaged = fault("illegal read", accesses=copy.accesses, is_partial=True)
+    assert "the host" not in both(damaged)
+    other = fault("use after free", "msMemScope", accesses=(Access("read", 4, "GM", 0x10, device=1),))
+    assert "the host" not in both(other)
+
+
+def test_a_hit_of_the_guard_area_has_no_frame_to_begin_at() -> None:
+    access = Access("write", 8, "GM", 0x408, kernel="k", device=2)
+    hit = fault("illegal write", accesses=(access,), block=Block(1024, 0, "after", 8))
+    assert "innermost frame" not in next_step(hit, "en") and "tile" in next_step(hit, "en")
+
+
+def test_a_race_between_devices_asks_for_a_sync_of_these() -> None:
+    core = (Cores("aiv", ((0, 0),)),)  # the same block number on both
+    sides = tuple(Access("write", None, "GM", 0, device=n, cores=core) for n in (0, 5))
+    step = next_step(fault("race", hazard="WAW", accesses=sides), "en")
+    assert "device 0 and device 5" in step and "block" not in step
+    same = next_step(fault("race", hazard="WAW", accesses=(sides[0], sides[0])), "en")
+    assert "device" not in same
+
+
+def waiting(*numbers: int | None) -> tuple[Access, ...]:
+    return tuple(Access(pipe=f"PIPE_{i}", instruction="W", serial_number=n) for i, n in enumerate(numbers))
+
+
+def test_waiting_pipes_stand_in_order_and_none_is_hidden() -> None:
+    locked = fault("lock-up", accesses=waiting(30, 29, 28, 27, 26, 25), figures={"n_pipes": 6})
+    for lang, more in (("en", "and 2 more"), ("zh", "另有 2 条")):
+        said = why(locked, lang)
+        assert re.findall(r"serialNo (\d+)", said) == ["25", "26", "27", "28"] and more in said
+    fewer = why(fault("lock-up", accesses=waiting(31, 12), figures={"n_pipes": 3}), "en")
+    assert "3 pipes wait. The record lists 2 of them." in fewer and " more" not in fewer
+    whole = why(fault("lock-up", accesses=waiting(31, 12), figures={"n_pipes": 2}), "en")
+    assert "lists" not in whole
+    unordered = why(fault("lock-up", accesses=waiting(None, 12)), "en")
+    assert "earliest" not in unordered and unordered.index("PIPE_1") < unordered.index("PIPE_0")
+
+
+def test_the_origin_of_a_value_is_told_once_known() -> None:
+    origins = ((Frame("a.cpp", 9),), (Frame(function="malloc"), Frame("/w/m.cpp", 4, function="mk(int)")))
+    known = fault("use-of-uninitialized-value", "MemorySanitizer", figures={"origins": origins})
+    assert "created at /w/m.cpp:4" in why(known, "en") and "track-origins" not in next_step(known, "en")
+    nameless = fault(known.kind, "MemorySanitizer", figures={"origins": ((Frame(function="mk(int)"),),)})
+    assert "created at mk." in why(nameless, "en")
+    for odd in ((), ((),), "x", None, ((1,),)):
+        bare = fault(known.kind, "MemorySanitizer", figures={"origins": odd})
+        assert "created" not in why(bare, "en")
+    assert "track-origins=2" in next_step(fault(known.kind, "MemorySanitizer"), "en")
+
+
+# ---- words ----
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("msSanitizer reports x", "msSanitizer reports x"),
+        ("msMemScope, too", "msMemScope, too"),
+        ("torch_npu reports x", "torch_npu reports x"),
+        ("mssanitizer prints no codes", "mssanitizer prints no codes"),
+        ("npu-smi info", "npu-smi info"),
+        ("a.cpp:3 is", "a.cpp:3 is"),
+        ("a write of 4 bytes", "A write of 4 bytes"),
+        ("place unknown: x_y", "Place unknown: x_y"),
+        ("never freed.", "Never freed."),
+        ("", ""),
+    ],
+)
+def test_only_words_get_a_capital(text: str, expected: str) -> None:
+    assert raised(text, "en") == expected and raised(text, "zh") == text
+
+
+def test_chinese_has_no_stray_blanks_but_quotes_stay() -> None:
+    assert (
+        sentences([" 未知位置 分配的 wait_flag ：读 （a） ，b ", ""], "zh")
+        == "未知位置分配的 wait_flag：读（a），b"
+    )
+    assert sentences(["原文 ：“内存 不足 ：x”。后 面"], "zh") == "原文：“内存 不足 ：x”。后面"
+    assert sentences(["a :b", " c"], "en") == "a :b c"
+    pipes = {"from_pipe": "PIPE_S", "to_pipe": "PIPE_V"}
+    access = Access(instruction="wait_flag", kernel="k")
+    for kind in ("redundant flag", "unpaired flag"):
+        said = why(fault(kind, accesses=(access,), figures=pipes), "zh")
+        assert not re.search("[\u4e00-\u9fff（）：，。] [\u4e00-\u9fff（）：，。]| [：，。（）]", said)
+    ret = fault("task failure", "CANN", figures={"ret_text": "a", "ret_code": 3})
+    assert "a、0x3" in why(ret, "zh") and "a, 0x3" in why(ret, "en")
+
+
+def test_one_chinese_word_for_one_thing() -> None:
+    for name, (_, zh) in {**TEXTS, **GAPS, **place_texts.TEXTS, **texts.TEXTS}.items():
+        assert not re.search("申请|序列号|不再前进", zh), name
+        assert not re.search("[\u4e00-\u9fff][,;] ", zh), name
+    for rule in RULES:
+        assert not re.search("申请|序列号", "".join(zh for _, zh in (rule.title, rule.meaning))), rule.id
+
+
 # ---- gaps and hostile texts ----
 
 
@@ -335,7 +466,9 @@ def test_dropped_records_make_no_error_worthless() -> None:
 
 
 EVIL = "\x1b]52;c;AAAA\x07\n{access}{0}[red]\u202e" + "A" * 9000
-values = st.sampled_from([EVIL, None, -1, 0, 1 << 70, 2.5, (EVIL,) * 99, [1, EVIL], {}, True, ""])
+values = st.sampled_from(
+    [((Frame(EVIL, 1, None, EVIL),),), EVIL, None, -1, 0, 1 << 70, 2.5, (EVIL,) * 99, [1, EVIL], {}, True, ""]
+)
 names = [
     *(
         "from_pipe",
@@ -362,7 +495,7 @@ names = [
     *("free_bytes", "allocated_bytes", "active_bytes", "reserved_bytes", "cached_bytes", "allowed_bytes"),
     *("in_use_bytes", "allocator", "device_id", "buffer", "required_bits", "available_bits", "block_size"),
     *("code", "title", "api", "remote_rank", "timeout_s", "is_asynchronous", "error", "operator_name"),
-    *("warning", "pool", "n_steps", "reason", "is_timeout", "device"),
+    *("warning", "pool", "n_steps", "reason", "is_timeout", "device", "origins"),
 ]
 numbers = st.sampled_from([None, -5, 0, 1, 4096, 1 << 64])
 frames = st.sampled_from([(), (Frame(EVIL, 1, None, EVIL),)])

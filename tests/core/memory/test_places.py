@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
 from npulse.core.memory import place_texts, source_index
-from npulse.core.memory.faults import Frame
+from npulse.core.memory.faults import Access, Block, Cores, Fault, Frame
 from npulse.core.memory.places import (
     CUT_AT,
     Missing,
     SourceHit,
     SourceRoots,
+    built_of,
+    can_have_place,
     is_cut,
     parts_of,
     short_paths,
@@ -338,6 +340,56 @@ def test_words_name_the_flags_that_give_a_position() -> None:
     assert "-O0" in words_of(Missing("line-zero"), "en") and "-O2" in words_of(Missing("line-zero"), "zh")
     assert "--source-root" in words_of(Missing("not-found"), "en")
     assert "1,234" in words_of(Missing("ambiguous", (), 1234), "en")
+
+
+def fault(kind: str, tool: str = "msSanitizer", **fields: object) -> Fault:
+    return Fault(tool, kind, "error", "", "a.log", 1, 0, **fields)  # type: ignore[arg-type]
+
+
+CORE = (Cores("aiv", ((0, 0),)),)
+KERNEL = Access("write", 8, "GM", 1, kernel="k", device=0, cores=CORE, pc=4, serial_number=7)
+GUARD = Access("write", 8, "GM", 1, kernel="k", device=2)
+LIBRARY = "ScatterNdUpdate_" + "0a" * 16
+
+
+def test_what_can_have_a_place_at_all() -> None:
+    near = Block(1024, 0, "after", 8)
+    assert can_have_place(fault("illegal write", accesses=(KERNEL,)))
+    assert can_have_place(fault("illegal write", accesses=(KERNEL,), block=near))
+    assert can_have_place(fault("illegal write", accesses=(GUARD,)))  # no guard record: a line may be missing
+    assert can_have_place(fault("aicore exception", "CANN", accesses=(Access(kernel=LIBRARY),)))
+    assert can_have_place(fault("SEGV", "AddressSanitizer", accesses=(Access(),)))
+    assert not can_have_place(fault("illegal write", accesses=(GUARD,), block=near))
+    assert not can_have_place(fault("register not reset", accesses=(KERNEL,)))
+    assert not can_have_place(fault("error code", "CANN", accesses=(Access(pid=3),)))
+    assert not can_have_place(fault("out of memory", "torch_npu", accesses=(Access(device=3),)))
+    compiler = ("buffer overflow at compile time", "compiler")
+    assert not can_have_place(fault(*compiler, accesses=(Access(space="UB"),)))
+    assert can_have_place(fault(*compiler, accesses=(Access(frames=(Frame("a.py", 0),)),)))
+
+
+def test_what_a_place_is_in() -> None:
+    assert built_of(fault("illegal write", accesses=(KERNEL,))) == "kernel"
+    assert built_of(fault("illegal free", accesses=(Access(serial_number=3),))) == "runtime-call"
+    assert built_of(fault("illegal read", accesses=(Access(device=1),))) == "runtime-call"
+    assert built_of(fault("illegal read", accesses=(Access("read", 4, "GM", 1),))) == "kernel"  # oldest style
+    damaged = {"accesses": (Access(device=1),), "is_partial": True}
+    assert built_of(fault("illegal read", **damaged)) == "kernel"  # the line that is missing may name it
+    assert built_of(fault("illegal free", **damaged)) == "runtime-call"  # kernels free nothing
+    assert built_of(fault("SEGV", "AddressSanitizer", accesses=(Access(device=1),))) == "host"
+    for name in (LIBRARY, f"{LIBRARY}_0", f"{LIBRARY}_10001_mix_aic"):
+        one = fault("aicore exception", "CANN", accesses=(Access(kernel=name),))
+        assert built_of(one) == "library-kernel"
+        assert built_of(fault("aicore exception", "CANN", figures={"kernel_name": name})) == "library-kernel"
+    for name in ("add_custom", "add_" + "0a" * 15, LIBRARY + "f", ""):
+        assert built_of(fault("aicore exception", "CANN", accesses=(Access(kernel=name),))) == "kernel"
+
+
+def test_nobody_is_told_to_build_a_kernel_that_is_not_theirs() -> None:
+    for reason in ("unknown-file", "line-zero"):
+        for lang in ("en", "zh"):
+            said = words_of(Missing(reason), lang, "library-kernel")  # type: ignore[arg-type]
+            assert "mssanitizer" in said and "--cce-enable-sanitizer" not in said
 
 
 # ---- short names ----

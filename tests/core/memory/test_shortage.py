@@ -72,6 +72,24 @@ def test_a_stream_that_has_not_ended() -> None:
     assert gib(tried=3, total=64, allocated=50, active=53, free=1, reserved=54).is_awaited
 
 
+def test_what_a_stream_holds_is_no_piece() -> None:
+    found = gib(tried=4, total=60.97, allocated=40.1, active=57.1, free=1.2, reserved=58.6)
+    assert answers(found) == (False, False, False)
+    assert found.is_awaited and found.would_fit_joined is False
+    assert found.idle_bytes == pytest.approx(1.5 * GIB, abs=4)  # 58.6 less 57.1
+    # 2 idle and 2 free are enough for 3, whatever a stream has besides
+    both = gib(tried=3, total=64, allocated=50, active=56, free=2, reserved=58)
+    assert (both.is_awaited, both.is_fragmented, both.would_fit_joined) == (False, False, True)
+
+
+def test_nobody_is_to_blame_where_enough_is_free() -> None:
+    found = gib(tried=2 / 1024, total=60.97, allocated=20.1, active=20.1, free=30.2, reserved=21)
+    assert found.others_bytes == pytest.approx(9.77 * GIB, abs=4)
+    assert answers(found) == (False, False, False) and found.is_enough_free is True
+    short = gib(tried=31, total=60.97, allocated=20.1, active=20.1, free=30.2, reserved=21)
+    assert short.is_held_by_others is True
+
+
 def test_what_the_message_does_not_tell_stays_unknown() -> None:
     assert answers(gib(tried=0.2, total=60.96, free=0.09)) == (None, None, None)
     assert answers(Shortage()) == (None, None, None)
@@ -90,6 +108,8 @@ def test_every_answer_follows_from_its_figures(told: dict[str, int | None]) -> N
         assert found.available_bytes is not None and told["tried_bytes"] is not None
         assert found.available_bytes < told["tried_bytes"] <= (found.unused_bytes or 0)
         assert not found.would_fit_joined
+    causes = (found.is_awaited, found.is_fragmented, found.would_fit_joined, found.is_enough_free)
+    assert sum(map(bool, causes)) <= 1  # each excludes the others
     if told["tried_bytes"] is None:
         assert found.is_fragmented is None and found.is_enough_free is None
     if told["total_bytes"] is None or told["free_bytes"] is None:
