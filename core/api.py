@@ -214,7 +214,7 @@ def memory(
         asked = replace(asked, source_roots=tuple(Path(root) for root in source_roots))
     chosen = memory_run_report.selections(opened, asked)
     if not chosen:
-        raise memory_run_report.nothing_here(opened)
+        raise memory_run_report.nothing_here(opened, asked)
     found = memory_run_report.look(
         opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )

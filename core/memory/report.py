@@ -142,7 +142,9 @@ def told(found: Memory, counted: Counter[str], lang: Lang) -> Iterator[str]:
         key = "told-leaks" if check.kind == "leak" else "told-unused"
         blocks, size = with_noun(lang, "n-blocks", check.found.n), f"{check.found.size_bytes:,}"
         yield say(TEXTS, key, lang, blocks=blocks, size=size, check=_check_words(check, lang))
-    if counted["incomplete_logs"]:
+    if found.problems and not counted["incomplete_logs"]:
+        yield say(TEXTS, "told-problems", lang, n=len(found.problems))
+    elif counted["incomplete_logs"]:
         yield say(TEXTS, "told-incomplete", lang, n=counted["incomplete_logs"], logs=counted["logs"])
     elif found.sites:
         yield say(TEXTS, "told-complete", lang)

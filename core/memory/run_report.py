@@ -68,12 +68,17 @@ def report_of(
     run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
     chosen = selections(run, options)
     if not chosen:
-        raise nothing_here(run)
+        raise nothing_here(run, options)
     found = look(run, chosen[-1], options, progress=progress, is_cancelled=is_cancelled)
     return _area_report(run, chosen[-1], found, options)
 
 
-def nothing_here(run: Run) -> InputError:
+def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
+    """What is said where there is no log, or none of the rank that was asked for."""
+    ranks = sorted({a.rank for a in run.artifacts if a.kind in LOGS and a.rank is not None})
+    if options.rank is not None and any(a.kind in LOGS for a in run.artifacts):
+        known = "ranks: " + ", ".join(map(str, ranks[:16])) if ranks else "no folder here names a rank"
+        return InputError(f"no log of rank {options.rank} here", path=run.path, hint=known)
     hint = f"{KINDS['sanitizer.mssanitizer'].captured_by}; or name the folder or file that holds the log"
     return InputError("holds no sanitizer log, runtime log or memory event", path=run.path, hint=hint)
 
@@ -105,7 +110,12 @@ def look(
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
 ) -> Memory:
-    """The analysis of one selection. InputError where nothing of it can be read."""
+    """The analysis of one selection. InputError where nothing of it can be read, UsageError for bad paths."""
+    for path in (*options.source_roots, *options.kernel_objects):
+        if path == Path() or not path.exists():
+            raise UsageError(
+                f"no such path: '{'' if path == Path() else path}'", hint="see npulse memory --help"
+            )
     settings = Settings(
         criteria=Criteria.parse(options.criteria) if options.criteria else Criteria(),
         source_roots=options.source_roots,

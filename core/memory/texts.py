@@ -23,6 +23,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "；工具合计为 {told}",
     ),
     "check-none": (", without a total of the tool to check against", "，没有工具合计可核对"),
+    "told-problems": (
+        "not all could be read (problems: {n}): what stands there is not known.",
+        "未能全部读取（问题 {n} 个）：其中内容未知。",
+    ),
     "told-complete": ("the logs are complete.", "日志完整。"),
     "told-incomplete": ("logs that are not complete: {n} of {logs}.", "{logs} 个日志中 {n} 个不完整。"),
     "told-clean": (

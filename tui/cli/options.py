@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from npulse.core.errors import UsageError
+from npulse.core.errors import EnvironmentLacks, UsageError
 from npulse.core.text import Lang, safe_text
 
 if TYPE_CHECKING:
@@ -163,6 +163,18 @@ def emit(text_pieces: Iterable[str], *, is_json: bool = False) -> None:
 
     JSON is UTF-8 whatever the locale says: it is for programs.
     """
+    if sys.stdout is None:
+        raise EnvironmentLacks("stdout is closed: the answer could not be written")
+    try:
+        _write_out(text_pieces, is_json=is_json)
+    except BrokenPipeError:
+        raise  # the reader has seen enough
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EnvironmentLacks(f"the answer could not be written to stdout: {reason}") from error
+
+
+def _write_out(text_pieces: Iterable[str], *, is_json: bool) -> None:
     raw = getattr(sys.stdout, "buffer", None)
     if is_json and raw is not None:
         sys.stdout.flush()

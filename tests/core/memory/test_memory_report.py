@@ -151,6 +151,18 @@ def test_a_total_that_does_not_fit_is_said(tmp_path: Path) -> None:
     assert report.report.summary["leaks_match_the_total"] is False
 
 
+def test_a_total_without_its_leaks_is_no_pass(tmp_path: Path) -> None:
+    total = "====== SUMMARY: 4096 byte(s) leaked in 3 allocation(s)\n"
+    report = look(log(tmp_path, START, CLEAN, total))
+    (finding,) = of_rule(report, "leak")
+    assert "3 blocks, 4,096 bytes" in finding.message and (finding.severity, finding.role) == (
+        "error",
+        "origin",
+    )
+    assert report.verdict == "fail" and report.report.exit_code() == 1
+    assert report.found.n_faults == 0
+
+
 # ---- rounds ----
 
 
@@ -326,3 +338,54 @@ def test_sites_are_told_while_logs_are_read(tmp_path: Path, monkeypatch: pytest.
     report = memory(tmp_path, on_update=lambda found: seen.append((found.stage, found.n_faults)))
     assert len(seen) >= 2 and {stage for stage, _ in seen} == {"reading"}
     assert 0 < seen[0][1] < report.found.n_faults == 12_000
+
+
+# ---- by whom, and what a log says of itself ----
+
+
+def test_who_did_it_is_told_of_one_report_too(tmp_path: Path) -> None:
+    (finding,) = look(log(tmp_path, START, illegal(43, block="aiv(1-2,5)"), SEEN)).findings
+    assert "aiv(1-2,5)" in finding.message and "device 0" in finding.message
+
+
+def test_the_tools_own_lines_stand_below_a_gap(tmp_path: Path) -> None:
+    report = look(log(tmp_path, START, DROPPED, CLEAN))
+    (finding,) = report.findings
+    assert any("--cache-size=200" in line and "block 0" in line for line in finding.told)
+
+
+def test_a_kernel_that_did_not_end_is_named(tmp_path: Path) -> None:
+    other = START.replace("add_custom", "mul_custom")
+    report = look(log(tmp_path, START, CLEAN, other))
+    finding = next(f for f in report.findings if f.figures["gap"] == "unfinished-kernel")
+    assert any("mul_custom" in line and "add_custom" not in line for line in finding.told)
+
+
+def test_settings_are_told_with_their_values(tmp_path: Path) -> None:
+    log(tmp_path, START, CLEAN)
+    (tmp_path / "env.txt").write_text(
+        "ASCEND_HOME_PATH=/usr/local/Ascend\nMSANITIZER_MODE=memcheck,racecheck\nMSANITIZER_OUTPUT=/tmp/o.log\n",
+        encoding="utf-8",
+    )
+    report = look(tmp_path)
+    found = {finding.subject: finding for finding in of_rule(report, "setting")}
+    assert "--tool memcheck --tool racecheck" in found["MSANITIZER_MODE"].next_step
+    assert "racecheck did not run" in found["MSANITIZER_MODE"].message
+    assert "--log-file=/tmp/o.log" in found["MSANITIZER_OUTPUT"].next_step
+
+
+def test_no_pass_while_an_earlier_fault_may_still_be_there(tmp_path: Path) -> None:
+    log(tmp_path / "round1", START, illegal(43), SEEN)
+    log(tmp_path / "round2", START.replace("memcheck", "racecheck"), CLEAN)
+    report = look(tmp_path)
+    assert report.verdict == "unknown" and report.report.exit_code() == 4
+    assert not any("clean-up is done" in line for line in report.report.told)
+
+
+def test_totals_of_two_runs_in_one_log(tmp_path: Path) -> None:
+    first, second = (
+        leaks((64, "a.cpp:1"), total=(300, 2)),
+        leaks((36, "a.cpp:1"), (300, "b.cpp:2"), total=(100, 1)),
+    )
+    (finding,) = of_rule(look(log(tmp_path, START, CLEAN, first, second)), "summary-mismatch")
+    assert (finding.figures["leaked_bytes"], finding.figures["told_bytes"]) == (64, 300)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +72,31 @@ def test_masked_names_and_source_lines(log: Path, tmp_path: Path, capsys: pytest
 def test_an_empty_folder_says_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["memory", str(tmp_path)]) == 2
     assert "mssanitizer" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_said(log: Path) -> None:
+    full = Path("/dev/full")
+    if not full.is_char_device():
+        pytest.skip("no /dev/full here")
+    source = Path(__file__).resolve().parents[3] / "src"
+    with full.open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "npulse", "memory", str(log)],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(source)},
+            timeout=60,
+        )
+    assert done.returncode == 3 and b"stdout" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_paths_that_are_none_are_refused(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--source-root", "--kernel-object"):
+        for value in ("", "/no/such/path"):
+            assert run(["memory", str(log), option, value]) == 2
+            assert "no such path" in capsys.readouterr().err
+
+
+def test_a_rank_that_is_not_there_is_told(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["memory", str(log), "--rank", "7"]) == 2
+    assert "rank 7" in capsys.readouterr().err
