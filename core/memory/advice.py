@@ -33,6 +33,9 @@ from .phrases import (
     text_of,
 )
 from .places import can_have_place, is_host_call, user_frame
+from .pool_advice import MORE as POOL_MORE
+from .pool_advice import NEXT as POOL_NEXT
+from .pool_advice import TOOL as POOL_TOOL
 from .runtime_advice import MORE as RUNTIME_MORE
 from .runtime_advice import NEXT as RUNTIME_NEXT
 
@@ -47,7 +50,7 @@ _OVERLAP = "-param-overlap"  # of memcpy, strcpy and their kin
 
 def why(fault: Fault, lang: Lang) -> str:
     """What happened, in one to some sentences, with the figures of this fault; safe to show."""
-    more = RUNTIME_MORE.get(fault.kind)
+    more = (POOL_MORE if fault.tool == POOL_TOOL else RUNTIME_MORE).get(fault.kind)
     if more is not None:
         return sentences(more(fault, lang), lang)
     key, _ = _keys(fault)
@@ -61,7 +64,7 @@ def why(fault: Fault, lang: Lang) -> str:
 
 def next_step(fault: Fault, lang: Lang) -> str:
     """What to do next: one step that fits the kind and its figures; safe to show."""
-    more = RUNTIME_NEXT.get(fault.kind)
+    more = (POOL_NEXT if fault.tool == POOL_TOOL else RUNTIME_NEXT).get(fault.kind)
     if more is not None:
         return sentences(more(fault, lang), lang)
     return say(TEXTS, _next_key(fault), lang, **_devices_of(fault))

@@ -14,21 +14,26 @@ from .excerpts import Excerpt
 from .explain import message_of, next_of
 from .faults import Access, Fault, Frame
 from .figures import hexadecimal, place_text, shown_name, site_figures, subject_of
-from .places import Built, Missing, words_of
+from .missing_places import missing_words
+from .pool_advice import with_pool_figures
 from .sites import Site
 from .texts import TEXTS
 
 SHOWN_MEMBERS = 40
 SHOWN_FRAMES = 30
 _FACTS = (
-    "kind", "space", "access", "size_bytes", "sizes_bytes", "leaked_bytes", "n_allocations", "kernel",
-    "cores", "devices", "threads", "pids", "address_first", "address_last", "pcs", "serial_first",
-    "serial_last", "block_bytes", "side", "distance_bytes", "variable", "allocated_at", "freed_at",
-    "stream_id", "task_id", "flip", "ret_code", "error_code", "error_bits", "operator", "count", "tool",
+    "kind", "space", "access", "size_bytes", "sizes_bytes", "leaked_bytes", "held_bytes", "n_allocations",
+    "growth_bytes_per_step", "pool", "owner", "step", "steps", "kernel", "cores", "devices", "threads",
+    "pids", "address_first", "address_last", "pcs", "serial_first", "serial_last", "block_bytes", "side",
+    "distance_bytes", "variable", "allocated_at", "freed_at", "stream_id", "task_id", "flip", "ret_code",
+    "error_code", "error_bits", "operator", "count", "tool",
 )  # fmt: skip
 _CODES = frozenset(("ret_code", "error_code"))
 _IDS = frozenset(
-    ("devices", "pids", "stream_id", "task_id", "device_id", "flip", "serial_first", "serial_last", "line")
+    (
+        *("devices", "pids", "stream_id", "task_id", "device_id", "flip", "serial_first", "serial_last"),
+        *("line", "step", "steps"),
+    )
 )
 
 
@@ -55,16 +60,6 @@ def _source(site: Site, excerpt: Excerpt, lang: Lang) -> Source | None:
     return shown_name(place_text(excerpt.frame)), None, missing_words(site, excerpt, lang)
 
 
-def missing_words(site: Site, excerpt: Excerpt, lang: Lang) -> str:
-    """Why an excerpt has no lines and what would give them; "" where it has some."""
-    if any(number == excerpt.marked for number, _ in excerpt.lines):
-        return ""
-    # what is left where a file was found and has no such line, or could not be opened as text
-    missing = excerpt.missing or Missing("line-past-end")
-    built: Built = "kernel" if site.first.access.cores or site.pcs else "host"
-    return words_of(missing, lang, built)
-
-
 def _drawn(fault: Fault, width: int, is_ascii: bool) -> tuple[str, ...]:
     return draw(fault.block, fault.access, width, is_ascii=is_ascii)
 
@@ -77,7 +72,7 @@ def code_lines(excerpt: Excerpt) -> tuple[CodeLine, ...]:
 
 def facts_of(site: Site) -> Iterator[tuple[str, str]]:
     """Names of figures are the contract's in every language: they are what a filter takes."""
-    figures = site_figures(site)
+    figures = with_pool_figures(site_figures(site), site)
     for name in _FACTS:
         value = figures.get(name)
         if value is not None:

@@ -22,7 +22,8 @@ MAX_PLACES = 4
 class Excerpt:
     """Lines around one place. lines: (number, text); marked: the number of the place's own line.
 
-    missing: why there is no text, a word of `places.Missing`; lines is () then.
+    missing: why the place's own line is not among them; where the file ends before it ("line-past-end") they
+    are its last ones, as far as they are near, else ().
     """
 
     frame: Frame
@@ -53,7 +54,7 @@ def excerpts_of(sites: Sequence[Site], roots: SourceRoots) -> Mapping[Key, tuple
 
 
 def excerpt_of(frame: Frame, roots: SourceRoots, around: int = LINES_AROUND) -> Excerpt:
-    """The lines around a frame, or why there are none."""
+    """The lines around a frame, and why its own is not among them."""
     hit = roots.find(frame)
     if isinstance(hit, Missing):
         return Excerpt(frame, None, missing=hit)
@@ -62,4 +63,5 @@ def excerpt_of(frame: Frame, roots: SourceRoots, around: int = LINES_AROUND) -> 
         text = read_lines(hit.path, roots.root_of(hit), max(1, line - around), line + around)
     except InputError:
         return Excerpt(frame, hit, missing=Missing("not-found"))
-    return Excerpt(frame, hit, text.lines)
+    is_past = line > text.n_lines
+    return Excerpt(frame, hit, text.lines, Missing("line-past-end") if is_past else None)

@@ -256,7 +256,7 @@ class FaultLog:
             progress(told)
 
         self._table = read_memscope(self._path, root=self._root, progress=count, is_cancelled=is_cancelled)
-        for batch in memscope.EventFaults(self._table, self._artifact):
+        for batch in memscope.EventFaults(self._table, self._artifact, self._root, is_cancelled):
             check(is_cancelled)
             yield batch
 

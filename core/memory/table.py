@@ -9,6 +9,7 @@ import numpy as np
 from npulse.core.table import Column, Table, text_column
 
 from .analyse import Memory
+from .faults import Frame
 from .figures import (
     AREA,
     cores_text,
@@ -18,10 +19,18 @@ from .figures import (
     rule_id,
     subject_of,
 )
+from .pool_advice import is_kept
 from .sites import Site
 
 SUBJECT = "subject"
 """The column that holds the subject of marks and notes."""
+IS_NAMED = "is_named"
+"""The column that says whether the subject names more than the kind of fault: a place, a kernel, a code."""
+
+
+def is_named(subject: str, kind: str) -> bool:
+    """Whether a subject names a place, a kernel or a code, not the kind alone, which stands in for them."""
+    return subject != kind
 
 
 def memory_table(found: Memory) -> Table:
@@ -39,6 +48,10 @@ def memory_table(found: Memory) -> Table:
         kept = np.array([min(max(value or 0, -(2**63)), 2**63 - 1) for value in values], np.int64)
         return Column(name, "int", kept, None, absent if absent.any() else None, unit)
 
+    def flags(name: str, of: Callable[[Site], bool]) -> Column:
+        values = np.array([of(site) for site in sites], np.bool_)
+        return Column(name, "bool", values, is_internal=True)
+
     states = found.cleanup.states if found.cleanup is not None else ()
     columns = [
         texts("severity", lambda site: site.first.severity),
@@ -54,7 +67,11 @@ def memory_table(found: Memory) -> Table:
         texts("hazard", lambda site: site.first.hazard),
         texts("kernel", lambda site: site.first.access.kernel),
         texts("function", lambda site: site.place.function if site.place is not None else ""),
+        texts("file", lambda site: _file(site.place)),
+        numbers("line", lambda site: _line(site.place)),
         texts("second_place", _second_place),
+        texts("second_file", lambda site: _file(_second(site))),
+        numbers("second_line", lambda site: _line(_second(site))),
         texts("devices", lambda site: ",".join(map(str, site.devices))),
         texts("threads", lambda site: ",".join(site.threads)),
         texts("pcs", lambda site: ",".join(f"{pc:#x}" for pc in site.pcs)),
@@ -68,17 +85,32 @@ def memory_table(found: Memory) -> Table:
         numbers("log_line", lambda site: site.first.line),
         text_column("state", list(states) if states else [None] * len(sites)),
         text_column("operator", [_operator(found, site) for site in sites]),
+        flags(IS_NAMED, lambda site: is_named(subject_of(site), site.first.kind)),
     ]
     return Table(AREA, tuple(columns))
 
 
 def _size(site: Site) -> int | None:
-    return site.total_bytes if site.first.is_leak else site.size_bytes
+    """Of memory that is kept the sum, of all else the one size of an access."""
+    is_sum = site.first.is_leak or is_kept(site.first)
+    return site.total_bytes if is_sum else site.size_bytes
+
+
+def _second(site: Site) -> Frame | None:
+    """The place of the other access, of a race."""
+    return next((place for place in site.places[1:] if place_text(place)), None)
 
 
 def _second_place(site: Site) -> str:
-    others = [place_text(place) for place in site.places[1:]]
-    return next((text for text in others if text), "")
+    return place_text(_second(site))
+
+
+def _file(place: Frame | None) -> str | None:
+    return place.file if place is not None and place.has_file else None
+
+
+def _line(place: Frame | None) -> int | None:
+    return place.line if place is not None and place.has_line else None
 
 
 def _operator(found: Memory, site: Site) -> str | None:

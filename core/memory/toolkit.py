@@ -1,4 +1,5 @@
-"""Frames that are not the user's own: of the toolkit, of sanitizers, of libc, in headers of the C++ library.
+"""Frames that are not the user's own: of the toolkit, of sanitizers, of libc, in headers of the C++ library,
+of Python and its frameworks.
 
 Told by names alone; nothing is opened. Answers are kept by name, so that a log of 100,000 records with some
 hundred different frames costs some hundred decisions.
@@ -39,6 +40,8 @@ _RUNTIME_FILE = re.compile(
     | ^ nptl / \. / nptl /
     | (?: ^|/ ) include / c\+\+ / (?: v? \d+ [^/]* / )
     | (?: ^|/ ) libstdc\+\+-v3 / | (?: ^|/ ) libcxx /
+    | (?: ^|/ ) (?: site | dist ) -packages / (?: torch (?: _npu | vision | audio )? | mindspore | numpy ) /
+    | (?: ^|/ ) lib (?: 64 )? / python3 (?: \.\d+ )? / (?! (?: site | dist ) -packages / )
     """
 )
 _RUNTIME_FUNCTION = re.compile(
@@ -75,7 +78,8 @@ def is_toolkit_file(file: str, homes: tuple[str, ...] = ()) -> bool:
 
 @lru_cache(_KEPT)
 def is_runtime_file(file: str) -> bool:
-    """True for sources of the sanitizers' runtimes, of libc and of the C++ library's headers."""
+    """True for sources of the sanitizers' runtimes, of libc, of the C++ library's headers, of Python itself
+    and of the frameworks that call the user's code or are called by it."""
     return bool(_RUNTIME_FILE.search(file))
 
 

@@ -12,19 +12,21 @@ from npulse.core.text import Lang, say
 from npulse.core.views import Detail, Strip, shown_figure
 
 from .analyse import Memory
-from .detail import missing_words, shown_value, site_detail, where_lines
+from .detail import shown_value, site_detail, where_lines
 from .excerpts import MAX_PLACES, Excerpt, excerpt_of
 from .explain import site_finding
 from .figures import subject_of
+from .missing_places import missing_words
 from .report import report
 from .sites import Key
-from .table import SUBJECT, memory_table
+from .table import SUBJECT, is_named, memory_table
 from .texts import TEXTS
 
 __all__ = ["SUBJECT", "MemoryView", "memory_view"]
 
 _MAIN = (
-    "kind", "count", "space", "access", "size_bytes", "leaked_bytes", "n_allocations", "cores", "kernel",
+    "kind", "count", "space", "access", "size_bytes", "leaked_bytes", "held_bytes",
+    "growth_bytes_per_step", "n_allocations", "cores", "kernel",
     "distance_bytes", "side", "block_bytes", "address_first", "task_id", "stream_id", "error_bits", "pcs",
 )  # fmt: skip
 _N_MAIN = 8
@@ -52,6 +54,10 @@ class MemoryView:
     def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
         names = [name for name in _MAIN if finding.figures.get(name) is not None]
         return [(name, _shown(finding.figures[name], name)) for name in names[:_N_MAIN]]
+
+    def has_name(self, finding: Finding) -> bool:
+        """Whether its subject names a place, a kernel or a code; False where it is but the kind."""
+        return is_named(finding.subject, str(finding.figures.get("kind", "")))
 
     def where(self, row: int, lang: Lang) -> list[str]:
         return where_lines(self.found, row, lang)

@@ -1,5 +1,5 @@
-"""What the program may cost: processor time, bytes on the line, silence. At 120 x 40, on the demo and, for
-the overflow pane, on a random job of four ranks.
+"""What the program may cost: processor time, bytes on the line, silence. At 120 x 40, on the demo, for the
+overflow pane on a random job of four ranks, for the memory pane on a log of 300 sites beside their source.
 
 Processor time is of the program alone (the kernel's count), the best of a few runs, since other work on the
 machine evicts its caches; SLACK is for that noise only. Bytes are exact and have no slack.
@@ -13,11 +13,11 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from ..core.overflow.random_job import make_job
+from ..tui.panes.memory_runs import checked, illegal_write, write_log, write_sources
 from .pty_screen import FRAME_START, REPO, PtyProgram, plain_environ
 
 pytestmark = [
@@ -30,6 +30,7 @@ N_RUNS = 4
 NPULSE = (sys.executable, "-m", "npulse")
 DETAIL = rb"difference begins here"
 OVERFLOW_DETAIL = rb"begins here"
+MEMORY_DETAIL = rb"lies outside"
 DOWN, UP, PAGE_DOWN = b"\x1b[B", b"\x1b[A", b"\x1b[6~"
 FIRST_PAINT_S, HELP_S, ROW_WITH_DETAIL_S = 0.450, 0.150, 0.040
 ROW_BYTES, DETAIL_BYTES, PAGE_BYTES, START_BYTES = 500, 3_000, 8_000, 45_000
@@ -65,7 +66,7 @@ def test_help() -> None:
     assert min(costs) <= HELP_S * SLACK, costs
 
 
-@pytest.fixture(scope="module", params=["precision", "overflow"])
+@pytest.fixture(scope="module", params=["precision", "overflow", "memory"])
 def settled(
     request: pytest.FixtureRequest, _state_root: object, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[PtyProgram, int]]:
@@ -76,7 +77,17 @@ def settled(
             program.read_quiet(QUIET_S)
             yield program, len(program.output)
         return
-    run: Path = make_job(7, fault="overflow", level="mix").write(tmp_path_factory.mktemp("job"))
+    if request.param == "memory":
+        folder = tmp_path_factory.mktemp("log")
+        writes = "".join(illegal_write(core=line % 48, line=line) for line in range(41, 341))
+        run = write_log(folder / "run", checked(writes))
+        words = ("open", str(run), "--pane", "memory", "--source-root", str(write_sources(folder / "src")))
+        with program_of(*words, COLORTERM="truecolor") as program:
+            program.read_until(MEMORY_DETAIL)
+            program.read_quiet(QUIET_S)
+            yield program, len(program.output)
+        return
+    run = make_job(7, fault="overflow", level="mix").write(tmp_path_factory.mktemp("job"))
     with program_of("open", str(run), "--pane", "overflow", COLORTERM="truecolor") as program:
         program.read_until(OVERFLOW_DETAIL)
         program.read_quiet(QUIET_S)

@@ -42,6 +42,9 @@ def test_files_of_the_toolkit(file: str) -> None:
         "string/split.c",
         "include/c++/mine.h",
         "../src/sanitizer_like/x.cpp",
+        "/usr/lib/python3.10/site-packages/my_model/train.py",
+        "/home/u/torch/train.py",
+        "/home/u/lib/python/train.py",
     ],
 )
 def test_files_of_users(file: str) -> None:
@@ -73,6 +76,10 @@ def test_a_home_of_the_toolkit_that_is_named() -> None:
         "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/bits/invoke.h",
         "/usr/lib/llvm-19/include/c++/v1/vector",
         "/build/compiler-rt/lib/asan/asan_interceptors.cpp",
+        "/usr/local/lib/python3.11/site-packages/torch/nn/modules/linear.py",
+        "/home/u/venv/lib64/python3.10/dist-packages/torch_npu/npu/utils.py",
+        "/usr/lib/python3.10/threading.py",
+        "/opt/conda/lib/python3.9/runpy.py",
     ],
 )
 def test_files_of_runtimes(file: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,11 +15,14 @@ from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Finding
 from npulse.core.memory.kind_texts import GAPS
 from npulse.core.memory.run_report import look, selections
-from npulse.core.memory.table import SUBJECT
+from npulse.core.memory.short_texts import GAPS as SHORT_GAPS
+from npulse.core.memory.short_texts import STATES, gap_word, state_word
+from npulse.core.memory.table import IS_NAMED, SUBJECT, is_named
+from npulse.core.memory.texts import TEXTS
 from npulse.core.memory.view import MemoryView, memory_view
 from npulse.core.progress import Progress
 from npulse.core.run.discover import discover
-from npulse.core.table import Table, text_column
+from npulse.core.table import Column, Table, text_column
 from npulse.tui.glyphs import ASCII, UNICODE
 from npulse.tui.messages import tr
 from npulse.tui.panes.job_pane import progress_text
@@ -33,8 +37,6 @@ from npulse.tui.panes.memory.columns import (
 )
 from npulse.tui.panes.memory.jobs import first_that_is_none, folders_in
 from npulse.tui.panes.memory.summary import few_words, nothing_lines
-from npulse.tui.panes.memory.words import GAPS as SHORT_GAPS
-from npulse.tui.panes.memory.words import gap_word, state_word
 
 from .memory_runs import WRITE, checked, illegal_write, race, write_faults, write_log
 
@@ -45,11 +47,28 @@ def view_of(run: Path) -> MemoryView:
     return memory_view(look(found, selections(found, options)[-1], options), "en")
 
 
+def numbers(name: str, values: list[int | None]) -> Column:
+    absent = np.array([value is None for value in values])
+    return Column(name, "int", np.array([value or 0 for value in values]), absent=absent)
+
+
 def places(subjects: list[str], seconds: list[str | None], kinds: list[str]) -> Table:
+    """As the memory area makes it of these names: of "file:line" the parts beside them."""
+
+    def parts(names: list[str | None]) -> tuple[list[str | None], list[int | None]]:
+        split = [name.rpartition(":") if name and ":" in name else ("", "", "") for name in names]
+        return [file or None for file, *_ in split], [int(line) if line else None for *_, line in split]
+
+    files, lines = parts([*subjects])
+    second_files, second_lines = parts(seconds)
     columns = (
         text_column(SUBJECT, subjects),
         text_column("second_place", seconds),
-        text_column("kind", kinds),
+        text_column("file", files),
+        numbers("line", lines),
+        text_column("second_file", second_files),
+        numbers("second_line", second_lines),
+        Column(IS_NAMED, "bool", np.array([*map(is_named, subjects, kinds)])),
     )
     return Table("memory", columns)
 
@@ -134,7 +153,7 @@ def test_columns_come_in_the_order_of_a_sentence(tmp_path: Path, width: int, lan
     assert size.format(9_999_999_999) == "9,999,999,999" and size.format(-2) == "-2"
     with_all = specs(view.table, frozenset(), UNICODE, lang, width)
     absent = {"threads", "operator", "state", "side", "distance_bytes", "function"}
-    assert {spec.name for spec in with_all} == {c.name for c in view.table.columns} - absent
+    assert {spec.name for spec in with_all} == {c.name for c in view.table.exported} - absent
 
 
 def test_every_gap_has_short_words_in_both_languages() -> None:
@@ -142,6 +161,7 @@ def test_every_gap_has_short_words_in_both_languages() -> None:
     for en, zh in SHORT_GAPS.values():
         assert en.isascii() and not zh.isascii() and len(en) <= 40
     assert gap_word("no\x1b[2Jsuch", "en") == "no\N{SYMBOL FOR ESCAPE}[2Jsuch"
+    assert {f"state-{state}" for state in STATES} == {key for key in TEXTS if key.startswith("state-")}
     assert state_word("was hidden", "en") == "was hidden" and state_word("new", "zh") == "新增"
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from rich.cells import cell_len
 
 from npulse.core.memory.places import short_paths
-from npulse.core.memory.table import SUBJECT
+from npulse.core.memory.short_texts import state_word
+from npulse.core.memory.table import IS_NAMED, SUBJECT
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text
 
@@ -20,7 +21,6 @@ from ...widgets.cells import cut
 from ...widgets.table_lines import PREFIX_CELLS
 from ...widgets.table_view import ColumnSpec
 from ..columns import has_values
-from .words import state_word
 
 _HEADINGS: dict[str, tuple[str, str]] = {
     "severity": ("sev", "级"),
@@ -37,7 +37,11 @@ _HEADINGS: dict[str, tuple[str, str]] = {
     "hazard": ("hazard", "冒险"),
     "kernel": ("kernel", "kernel"),
     "function": ("function", "函数"),
+    "file": ("file", "文件"),
+    "line": ("line", "行"),
     "second_place": ("second place", "第二位置"),
+    "second_file": ("second file", "第二文件"),
+    "second_line": ("second line", "第二行"),
     "devices": ("devices", "设备"),
     "threads": ("threads", "线程"),
     "pcs": ("pc", "pc"),
@@ -75,7 +79,7 @@ def specs(
     table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang, width: int
 ) -> tuple[ColumnSpec, ...]:
     """The visible columns in display order, for a table of `width` cells. Empty columns are left out."""
-    names = [c.name for c in table.columns]
+    names = [c.name for c in table.columns if not c.is_internal]
     ordered = [*_ORDER, *(n for n in names if n not in _ORDER)]
     shown = [n for n in ordered if n not in hidden and has_values(table, n)]
     found = {
@@ -127,30 +131,34 @@ def place_writer(table: Table, room: int, glyphs: Glyphs, lang: Lang) -> Callabl
 
     Of a race both lines. What is too long loses its begin: file and line stand at the end.
     """
-    subject, second, kind = (table.column(name) for name in (SUBJECT, "second_place", "kind"))
-    labels = {str(label) for column in (subject, second) for label in column.labels or ()}
-    files = {label: _parted(label) for label in labels}
-    short = short_paths({file for file, line in files.values() if line})
+    subject, second, named = (table.column(name) for name in (SUBJECT, "second_place", IS_NAMED))
+    first_at, second_at = (_written_places(table, of) for of in ("", "second_"))
+    paths = {str(label) for name in ("file", "second_file") for label in table.column(name).labels or ()}
+    short = short_paths(paths)
     unknown = f"{glyphs.unknown} {tr('memory.place-unknown', lang)}"
 
-    def one(label: str) -> tuple[str, str]:
-        file, line = files.get(label, (label, ""))
-        return safe_text(short.get(file, file)), line
-
     def show(row: int) -> str:
-        value, other = subject.value(row), second.value(row)
-        if value is None or value == kind.value(row):  # no place and no name at all
+        if not named.value(row):
             return cut(unknown, room, glyphs.ellipsis)
-        file, line = one(str(value))
-        text = f"{file}:{line}" if line else file
-        if other is not None and line and other != value:
-            other_file, other_line = one(str(other))
-            pair = f"{text} / {'' if other_file == file else other_file}:{other_line}"
+        file, line = first_at(row)
+        if line is None:
+            return cut_middle(safe_text(str(subject.value(row))), room, glyphs)
+        text = f"{safe_text(short.get(file, file))}:{line}"
+        other_file, other_line = second_at(row)
+        if other_line is not None and second.value(row) != subject.value(row):
+            shown = "" if other_file == file else safe_text(short.get(other_file, other_file))
+            pair = f"{text} / {shown}:{other_line}"
             if cell_len(pair) <= room:
                 return pair
-        return cut_start(text, room, glyphs) if line else cut_middle(text, room, glyphs)
+        return cut_start(text, room, glyphs)
 
     return show
+
+
+def _written_places(table: Table, of: str) -> Callable[[int], tuple[str, int | None]]:
+    """File and line of the first ("") or the second ("second_") place of a row; None without a line."""
+    files, lines = table.column(f"{of}file"), table.column(f"{of}line")
+    return lambda row: (str(files.value(row)), lines.value(row))
 
 
 def cut_start(text: str, width: int, glyphs: Glyphs) -> str:
@@ -166,12 +174,6 @@ def cut_start(text: str, width: int, glyphs: Glyphs) -> str:
     while tail and cell_len(tail) > width - cell_len(glyphs.ellipsis):
         tail = tail[1:]
     return glyphs.ellipsis + tail
-
-
-def _parted(label: str) -> tuple[str, str]:
-    """File and line; the line is "" where the label names none."""
-    file, colon, line = label.rpartition(":")
-    return (file, line) if colon and file and (line.isdecimal() or line == "?") else (label, "")
 
 
 def _some(table: Table) -> range:
@@ -207,11 +209,11 @@ def _spec(table: Table, name: str, priority: int, glyphs: Glyphs, lang: Lang) ->
         return replace(spec, instead=told, min_width=min(longest or 1, spec.max_width))
     if name == "count":
         return replace(spec, format=_times)
-    if name in ("size_bytes", "distance_bytes", "log_line"):
+    if name in ("size_bytes", "distance_bytes", "log_line", "line", "second_line"):
         return replace(spec, format=_grouped)
     if name == "state":
         return replace(spec, format=lambda value: state_word(value, lang))
-    if name == "second_place":
+    if name in ("file", "second_file", "second_place"):
         return replace(spec, format=lambda value: cut_start(safe_text(str(value)), 28, glyphs))
     if name == "kernel":
         return replace(spec, format=lambda value: cut_middle(safe_text(str(value)), 28, glyphs))

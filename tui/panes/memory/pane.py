@@ -17,6 +17,7 @@ from npulse.core.text import Lang, safe_text
 
 from ...actions import bindings_for
 from ...roles import RowStyle
+from ...screens.columns import ColumnWords
 from ...screens.line import LinePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..base import Pane
@@ -126,6 +127,13 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)
+
+    def column_words(self) -> ColumnWords | None:
+        """Without those that only say how a place is to be shown."""
+        if self.shown is None:
+            return None
+        names = tuple(column.name for column in self.shown.table.exported)
+        return ColumnWords(names, self.heading, self.shown.meaning)
 
     def row_style(self, table: Table) -> RowStyle:
         return style_by_severity(table)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from npulse.core.findings import Finding
 from npulse.core.memory.places import short_paths
+from npulse.core.memory.short_texts import gap_word
 from npulse.core.text import safe_text
 
 from ...chrome import cut_middle
 from .columns import cut_start
-from .words import gap_word
 
 if TYPE_CHECKING:
     from npulse.core.memory.view import MemoryView
@@ -124,7 +124,7 @@ def _first_finding(view: MemoryView, tr: Tr, glyphs: Glyphs, width: int) -> str:
     if not words:
         return start + safe_text(finding.message)
     place = _place(finding, max(_LEAST_NAME, width // 3), glyphs)
-    if finding.subject == finding.figures.get("kind"):  # no place and no name at all
+    if not view.has_name(finding):
         place = tr("memory.place-unknown")
     line = f"{start}{place}  {words}"
     return f"{line}  {tr('detail.next')}: {safe_text(finding.next_step)}" if finding.next_step else line

@@ -1,4 +1,7 @@
-"""Short words of the memory pane, (en, zh): what a log lacks, how a site stands against the round before."""
+"""Few words for what a log lacks and how a site stands against the round before, (en, zh).
+
+Whole sentences for the same words: `kind_texts.GAPS`, and "state-" in `texts`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ GAPS: dict[str, tuple[str, str]] = {
     "no-markers": ("no sign that the check ended", "没有检查结束标记"),
     "unfinished-kernel": ("a kernel's check has no end", "有 kernel 未检查完"),
     "no-start": ("its begin is missing", "开头缺失"),
+    "lost-begin": ("a report lacks its begin", "报告缺少开头"),
     "cut-off": ("cut off in a report", "在报告中间中断"),
     "skipped-lines": ("long lines left out", "跳过了过长的行"),
     "limit": ("too much to read all", "超出读取上限"),
