@@ -183,6 +183,9 @@ def test_the_first_finding_in_few_words() -> None:
     assert words(kind="race", hazard="WAW", space="UB") == "WAW race in UB"
     assert words(kind="leak", leaked_bytes=5184, n_allocations=3) == "leak of 5,184 B in 3 blocks"
     assert words(kind="leak", leaked_bytes=320, n_allocations=1, size_bytes=320) == "leak of 320 B"
+    assert words(kind="pool warning", held_bytes=10240, n_allocations=5) == (
+        "pool warning of 10,240 B in 5 blocks"
+    )
     assert words(kind="a\x1b[2Jb") == "a\N{SYMBOL FOR ESCAPE}[2Jb"
     gap = Finding("memory", "warning", "memory.incomplete", "unknown", "a.log", "told", figures={"gap": "x"})
     assert few_words(gap, lambda text_id, **values: tr(text_id, "en", **values)) == ""

@@ -145,8 +145,9 @@ def few_words(finding: Finding, tr: Tr) -> str:
     if kind is None or "count" not in figures:
         return ""
     text = safe_text(" ".join(filter(None, (str(figures.get("hazard") or ""), str(kind)))))
-    if figures.get("leaked_bytes") is not None:
-        n, size = figures.get("n_allocations", 1), figures["leaked_bytes"]
+    kept = figures.get("leaked_bytes", figures.get("held_bytes"))
+    if kept is not None:
+        n, size = figures.get("n_allocations", 1), kept
         text += tr("memory.few-size", n=size) if n == 1 else tr("memory.few-blocks", n=n, size=size)
     elif figures.get("size_bytes") is not None:
         text += tr("memory.few-size", n=figures["size_bytes"])
