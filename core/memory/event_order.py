@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeGuard
 
-from npulse.core.formats.error_codes import codes_in
+from npulse.core.formats.error_codes import codes_in, look_up
 
 from .faults import Fault, Frame
 
@@ -20,6 +20,8 @@ RELIABLE_SWITCH = "ASCEND_LAUNCH_BLOCKING=1"
 """With it every launch is waited for, so that a Python line is the one that launched what failed."""
 FAR_US = 3_600_000_000
 """Events further apart do not belong together (unless a time-out of that length is told)."""
+MAX_LOOKED_AT = 64
+"""So many incidents are tried for one event, where only a look at each one helps."""
 
 _YEAR_2000_US = 946_684_800_000_000
 _DAY_US = 86_400_000_000
@@ -33,14 +35,13 @@ _SYNCHRONIZES = re.compile(r"\bsynchronize\b")
 _NPU_ERROR = re.compile(
     r"\bACL\b|\baclnn|\bNPU function error|HCCL|error code is \d|inner error", re.IGNORECASE
 )
-_RANK = re.compile(r"(?:rank|default)[ _=-]?(\d{1,6})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class PythonPlace:
     """The Python line of an error. is_reliable: it is the line at fault; None where the log does not say.
 
-    switch: the setting that makes such a line reliable, "" if this one is.
+    switch: the setting that makes such a line reliable, "" if this one is or the setting was there.
     """
 
     fault: Fault
@@ -54,16 +55,35 @@ def python_place(fault: Fault, *, is_blocking: bool = False) -> PythonPlace:
     frames = fault.access.frames
     frame = frames[0] if frames else None
     told = f"{fault.figures.get('error') or ''}"
-    call = f"{fault.figures.get('code_text') or ''} {frame.function if frame else ''} {fault.message}"
-    surfaces = bool(fault.figures.get("is_asynchronous") or codes_in(told) or _NPU_ERROR.search(told))
+    # the error's own words may speak of a synchronization wherever it surfaced
+    call = f"{fault.figures.get('code_text') or ''} {frame.function if frame else ''}"
     reliable: bool | None = None
     if _SYNCHRONIZES.search(call):
         reliable = False  # whatever was launched before: waiting for it is no fault
-    elif surfaces:
+    elif _surfaces(fault):
         reliable = is_blocking
     elif told:
         reliable = True
-    return PythonPlace(fault, frame, reliable, "" if reliable else RELIABLE_SWITCH)
+    return PythonPlace(fault, frame, reliable, "" if reliable or is_blocking else RELIABLE_SWITCH)
+
+
+def _surfaces(fault: Fault) -> bool:
+    """Whether a Python error is one of the device or its libraries, which comes up later than it was made."""
+    told = f"{fault.figures.get('error') or ''}"
+    return bool(fault.figures.get("is_asynchronous") or codes_in(told) or _NPU_ERROR.search(told))
+
+
+PythonReason = Literal["asynchronous-python", "waiting-python", "launching-python", "later-python"]
+
+
+def python_reason(fault: Fault, *, is_blocking: bool) -> PythonReason:
+    """What the line of a Python error behind a failure is: that of the launch, of a wait, any later one."""
+    is_reliable = python_place(fault, is_blocking=is_blocking).is_reliable
+    if is_reliable:
+        return "launching-python" if _surfaces(fault) else "later-python"
+    if not is_blocking:
+        return "asynchronous-python"
+    return "later-python" if is_reliable is None else "waiting-python"
 
 
 # ---- what an event is ----
@@ -78,6 +98,12 @@ KINDS = frozenset(
 )
 
 
+def is_event(fault: Fault) -> bool:
+    """Whether something of the runtime happened: a code that guides name and no tool prints is nothing."""
+    code = look_up(f"{fault.figures.get('code') or ''}") if fault.kind == "error code" else None
+    return fault.kind in KINDS and (code is None or code.is_real)
+
+
 def sort_of(fault: Fault, is_blocking: bool) -> Sort:
     """device, host: can be a root event. wait, model, passing, python: never causes."""
     figures = fault.figures
@@ -86,7 +112,9 @@ def sort_of(fault: Fault, is_blocking: bool) -> Sort:
     if fault.kind == "collective time-out":
         return "wait"
     if fault.kind == "python error":
-        return "host" if python_place(fault, is_blocking=is_blocking).is_reliable else "python"
+        place = python_place(fault, is_blocking=is_blocking)
+        codes = codes_in(f"{figures.get('error') or ''}")
+        return "host" if place.is_reliable and not any(map(_passes_on, codes)) else "python"
     if fault.kind == "task failure":
         has_kernel = bool(figures.get("kernel_name") or figures.get("node_name"))
         if _is_of_model(fault) and not has_kernel:
@@ -96,9 +124,17 @@ def sort_of(fault: Fault, is_blocking: bool) -> Sort:
     code = f"{figures.get('code') or ''}"
     if code in _PEER_CODES:
         return "wait"
-    if code not in _HARDWARE_CODES and (code in _PASSING_CODES or _PASSING.fullmatch(code)):
-        return "passing"
-    return "host"
+    return "passing" if _passes_on(code) else "host"
+
+
+def _passes_on(code: str) -> bool:
+    """Whether a code only says that something failed before."""
+    return not is_hardware(code) and (code in _PASSING_CODES or _PASSING.fullmatch(code) is not None)
+
+
+def is_hardware(code: str) -> bool:
+    """Whether a code is one of the device itself, which no program causes."""
+    return code in _HARDWARE_CODES
 
 
 def _is_of_model(fault: Fault) -> bool:
@@ -113,14 +149,6 @@ def process_of(fault: Fault) -> Key | None:
     if isinstance(pid, int) and pid >= 0:
         return ("pid", pid)
     return ("origin", fault.artifact, fault.origin) if fault.origin else None
-
-
-def rank_of(fault: Fault) -> str:
-    rank = fault.figures.get("rank")
-    if isinstance(rank, int):
-        return str(rank)
-    found = _RANK.search(fault.origin)
-    return str(int(found[1])) if found else ""
 
 
 def n_cores_of(fault: Fault) -> int:
@@ -155,6 +183,12 @@ def is_before(first: Fault, second: Fault) -> bool | None:
     if delay is not None:
         return delay >= 0
     return first.line <= second.line if first.artifact == second.artifact else None
+
+
+def is_far(first: Fault, second: Fault) -> bool:
+    """Whether two events are known to be too far apart to belong together."""
+    delay = delay_us(first, second)
+    return delay is not None and abs(delay) > FAR_US
 
 
 def in_order(faults: Iterable[Fault]) -> list[Fault]:

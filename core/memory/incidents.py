@@ -6,15 +6,16 @@ only. Nothing is opened and nothing is parsed here.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Literal
 
+from npulse.core.text import Lang, say
+
 from .event_order import (
-    FAR_US,
-    KINDS,
+    MAX_LOOKED_AT,
     RELIABLE_SWITCH,
     Key,
     PythonPlace,
@@ -22,15 +23,19 @@ from .event_order import (
     delay_us,
     in_order,
     is_before,
+    is_event,
+    is_far,
+    is_hardware,
     is_other_day,
-    is_set,
     n_cores_of,
     process_of,
     python_place,
-    rank_of,
+    python_reason,
     sort_of,
 )
 from .faults import Fault
+from .ranks import Ranks
+from .waits import Causes, is_told_again
 
 Reason = Literal[
     "told-again",
@@ -39,6 +44,8 @@ Reason = Literal[
     "collective-time-out",
     "passes-on",
     "asynchronous-python",
+    "launching-python",
+    "waiting-python",
     "later-python",
 ]
 Missing = Literal["", "other-rank-log", "device-log"]
@@ -60,6 +67,14 @@ REASONS: Mapping[Reason, tuple[str, str]] = {
         f"{RELIABLE_SWITCH} to get the line that launched it",
         f"算子异步下发：该行只是错误暴露处；设置 {RELIABLE_SWITCH} 可得到真正下发该算子的代码行",
     ),
+    "launching-python": (
+        f"every launch was waited for ({RELIABLE_SWITCH}), so this line is reliable: it launched what failed",
+        f"已设置 {RELIABLE_SWITCH}，每次下发都等待完成，因此该行可靠：出错的算子由它下发",
+    ),
+    "waiting-python": (
+        "this line only waits for what was launched before; the line that launched it is another one",
+        "该行只是等待先前下发的任务；真正下发的是另一行",
+    ),
     "later-python": ("a Python error after the failure", "故障发生之后的 Python 报错"),
 }
 """Why an event is secondary, (en, zh)."""
@@ -78,13 +93,24 @@ MISSING: Mapping[Missing, tuple[str, str]] = {
 }
 """What is needed to know the origin, (en, zh)."""
 
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "doubt-several": (
+        "it may follow from any of {n} failures, and nothing tells which; the first of them is named here",
+        "可能由 {n} 个故障中的任一个引起，日志未说明是哪一个；此处列出最早的一个",
+    ),
+    "doubt-likely": (
+        "this is likely only: the logs do not prove the link",
+        "仅为推测：日志不能证明二者的关联",
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Secondary:
     """An event that follows from a root. delay_us: after it; None where the two have no common clock.
 
-    is_likely: the order of the two is not told, or the process is not. n_possible: from how many root events
-    it could follow; it stands with the first of them.
+    is_likely: the order of the two is not told, or the process or the rank is not. n_possible: from how many
+    root events it could follow; it stands with the first of them.
     """
 
     fault: Fault
@@ -113,15 +139,42 @@ class Incident:
     missing: Missing = ""
     python: tuple[PythonPlace, ...] = ()
 
+    @property
+    def n_consequences(self) -> int:
+        """Events that follow, without texts that tell one of them, or the root, once more."""
+        return sum(one.reason != "told-again" for one in self.secondary)
+
+
+def doubt_text(secondary: Secondary, lang: Lang) -> str:
+    """Why it is not sure that an event follows from its root, without a mark at its end; "" where it is."""
+    if secondary.n_possible > 1:
+        return say(TEXTS, "doubt-several", lang, n=secondary.n_possible)
+    return say(TEXTS, "doubt-likely", lang) if secondary.is_likely else ""
+
+
+def root_name(fault: Fault) -> str:
+    """How a root event is called: by operator type, kernel or code, else by its kind; as the log wrote it."""
+    figures = fault.figures
+    return str(figures.get("op_type") or fault.access.kernel or figures.get("code") or fault.kind)
+
+
+def reliability_of(fault: Fault, is_blocking: bool) -> bool | None:
+    """Whether the Python line of a "python error" is the one at fault; None where that is not known.
+
+    is_blocking: as of `incidents_of`. None of every other kind of fault.
+    """
+    return python_place(fault, is_blocking=is_blocking).is_reliable if fault.kind == "python error" else None
+
 
 def incidents_of(faults: Iterable[Fault], *, is_blocking: bool = False) -> tuple[Incident, ...]:
     """The incidents in the faults of all logs of a round, origins first; other faults are left alone.
 
     Looked at: "aicore exception", "task failure", "collective time-out", "error code", "python error",
-    "out of memory". is_blocking: the run is known to have had ASCEND_LAUNCH_BLOCKING=1. Two failures of one
-    process on two devices, of two processes, or more than an hour apart are two incidents. Cost: n log n.
+    "out of memory"; not codes that no tool prints. is_blocking: the run is known to have had
+    ASCEND_LAUNCH_BLOCKING=1. Two failures of one process on two devices, of two processes, or more than an
+    hour apart are two incidents. Cost: n log n.
     """
-    return _Gathering(is_blocking).gather([fault for fault in faults if fault.kind in KINDS])
+    return _Gathering(is_blocking).gather([fault for fault in faults if is_event(fault)])
 
 
 class _Draft:
@@ -167,11 +220,6 @@ def _fullness(fault: Fault) -> tuple[bool, bool, int]:
     )
 
 
-def _is_far(draft: _Draft, fault: Fault) -> bool:
-    delay = delay_us(draft.root, fault)
-    return delay is not None and abs(delay) > FAR_US
-
-
 # ---- links ----
 
 
@@ -188,8 +236,10 @@ class _Gathering:
         self._by_device: dict[tuple[Key, int | None], _Draft] = {}
         self._by_task: dict[Key, _Draft] = {}
         self._waits_of: dict[Key, _Draft] = {}
+        self._ranks = Ranks(())
 
     def gather(self, faults: Sequence[Fault]) -> tuple[Incident, ...]:
+        self._ranks = Ranks(faults)
         sorts: dict[Sort, list[Fault]] = {}
         for fault in faults:
             sorts.setdefault(sort_of(fault, self._is_blocking), []).append(fault)
@@ -203,7 +253,7 @@ class _Gathering:
         for fault in in_order(sorts.get("passing", ())):
             self._take_follower(fault, "passes-on")
         for fault in in_order(sorts.get("python", ())):
-            self._take_follower(fault, "asynchronous-python")
+            self._take_follower(fault, python_reason(fault, is_blocking=self._is_blocking))
         ordered = [*self._sorted(self._drafts), *self._sorted(self._unknown)]
         return tuple(draft.finish(self._is_blocking) for draft in ordered)
 
@@ -236,13 +286,13 @@ class _Gathering:
         if task is not None and task.task is not None and task.stream is not None:
             full = (process, task.device, task.stream, task.task, task.flip)
             again = self._by_task.get(full)
-            if again is not None and not _is_far(again, fault):
+            if again is not None and not is_far(again.root, fault):
                 self._add_again(again, fault)
                 return
         draft = self._by_device.get((process, device)) or self._by_device.get((process, None))
         if draft is None and device is None:
             draft = next(reversed(self._by_process.get(process, [])), None)
-        if draft is not None and not _is_far(draft, fault):
+        if draft is not None and not is_far(draft.root, fault):
             is_other_file = draft.root.artifact != fault.artifact
             if is_other_file and (_has_no_task(fault) or _has_no_task(draft.root)):
                 self._add_again(draft, fault)  # a console tells the same without the ids
@@ -269,8 +319,13 @@ class _Gathering:
             is_likely = True
         if draft is None:
             self._begin(fault)
+        elif fault.kind == "python error":
+            draft.add(fault, python_reason(fault, is_blocking=self._is_blocking), is_likely)
         else:
-            draft.add(fault, "later-python" if fault.kind == "python error" else "later-failure", is_likely)
+            # without a clock it only stands behind it; what the device itself reports, no program caused
+            code = f"{fault.figures.get('code') or ''}"
+            is_open = delay_us(draft.root, fault) is None or is_hardware(code)
+            draft.add(fault, "later-failure", is_likely or is_open)
 
     def _take_follower(self, fault: Fault, reason: Reason) -> None:
         """What is never a cause goes to the failure of its process, else to what its process waited for."""
@@ -278,14 +333,18 @@ class _Gathering:
         process = process_of(fault)
         if draft is None and process is not None and process in self._waits_of:
             draft, is_likely = self._waits_of[process], False
-        if draft is None and (process is None or reason == "asynchronous-python"):
+        n_possible = 1
+        if draft is None and (process is None or fault.kind == "python error"):
             draft = next(iter(self._near(fault)), None)
             is_likely = True
+        if draft is None and process is None:
+            elsewhere = self._elsewhere(fault)
+            draft, n_possible = next(iter(elsewhere), None), max(len(elsewhere), 1)
         if draft is None:
             draft = self._begin_unknown(fault, "device-log")
             self._waits_of[process or ("file", fault.artifact)] = draft
         else:
-            draft.add(fault, reason, is_likely)
+            draft.add(fault, reason, is_likely, n_possible)
 
     def _of_process(self, fault: Fault, only_before: bool) -> tuple[_Draft | None, bool]:
         """The last failure of its process before an event, else the first behind it; if that is a guess."""
@@ -293,9 +352,9 @@ class _Gathering:
         drafts = self._by_process.get(process, []) if process is not None else []
         found: _Draft | None = None
         is_likely = False
-        for draft in drafts[:_MAX_LOOKED_AT]:
+        for draft in drafts[:MAX_LOOKED_AT]:
             order = is_before(draft.root, fault)
-            if _is_far(draft, fault) or (order is False and only_before):
+            if is_far(draft.root, fault) or (order is False and only_before):
                 continue
             if found is None or order:
                 found, is_likely = draft, order is None
@@ -304,76 +363,68 @@ class _Gathering:
     def _near(self, fault: Fault) -> list[_Draft]:
         """Failures of the same file and not far: the last one before it first, then those behind it."""
         known = self._by_file.get(fault.artifact) or self._unknown_by_file.get(fault.artifact, [])
-        placed = sorted(known[:_MAX_LOOKED_AT], key=itemgetter(0))
+        placed = sorted(known[:MAX_LOOKED_AT], key=itemgetter(0))
         at = bisect_right(placed, fault.line, key=itemgetter(0))
         near = (draft for _, draft in (*reversed(placed[:at]), *placed[at:]))
-        return [draft for draft in near if not _is_far(draft, fault)]
+        return [draft for draft in near if not is_far(draft.root, fault)]
+
+    def _elsewhere(self, fault: Fault) -> list[_Draft]:
+        """Failures in other files that a text without a process may tell: those of its own rank, else any."""
+        rank = self._ranks.of(fault)
+        fitting = [
+            draft
+            for draft in self._drafts[:MAX_LOOKED_AT]
+            if draft.root.artifact != fault.artifact
+            and not is_other_day(draft.root, fault)
+            and not is_far(draft.root, fault)
+            and is_before(draft.root, fault) is not False
+        ]
+        ranks = [self._ranks.of(draft.root) for draft in fitting]
+        own = [
+            draft for draft, known in zip(fitting, ranks, strict=True) if known is not None and known == rank
+        ]
+        return own or [
+            draft for draft, known in zip(fitting, ranks, strict=True) if rank is None or known is None
+        ]
 
     # ---- waits ----
 
     def _link_waits(self, waits: list[Fault]) -> None:
         """Time-outs behind a root event follow from it; those of no root event are one unknown."""
-        timed = sorted(
-            ((d.root.time_us, i) for i, d in enumerate(self._drafts) if is_set(d.root.time_us)),
-            key=lambda pair: pair[0],
-        )
-        times, places = [time_us for time_us, _ in timed], [place for _, place in timed]
-        ranks: dict[str, list[_Draft]] = {}
-        for known in self._drafts:
-            ranks.setdefault(rank_of(known.root), []).append(known)
+        causes = self._causes()
+        told: dict[Key, tuple[Fault, _Draft]] = {}
         for fault in waits:
             process = process_of(fault)
-            draft, is_likely, n_possible = self._cause_of_wait(fault, times, places, ranks)
-            if draft is None:  # another wait of which nobody knows the cause
-                draft = next((d for d in self._unknown[-_MAX_LOOKED_AT:] if not _is_far(d, fault)), None)
-                is_likely, n_possible = True, 1
-            if draft is not None:
-                draft.add(fault, "collective-time-out", is_likely, n_possible)
-            else:
-                draft = self._begin_unknown(fault, "other-rank-log")
+            if process is not None and process in told and is_told_again(told[process][0], fault):
+                told[process][1].add(fault, "told-again")
+                continue
+            draft = self._link_wait(fault, causes)
             if process is not None:
                 self._waits_of.setdefault(process, draft)
+                told[process] = fault, draft
 
-    def _cause_of_wait(
-        self, fault: Fault, times: list[int], at: list[int], ranks: Mapping[str, list[_Draft]]
-    ) -> tuple[_Draft | None, bool, int]:
-        """(what it waited for, whether that is likely only, how many it could be)."""
+    def _causes(self) -> Causes:
+        places = {id(draft): place for place, draft in enumerate(self._drafts)}
+        placed = {
+            artifact: [(line, places[id(draft)]) for line, draft in known]
+            for artifact, known in self._by_file.items()
+        }
+        return Causes([draft.root for draft in self._drafts], placed, self._ranks)
+
+    def _link_wait(self, fault: Fault, causes: Causes) -> _Draft:
+        """The incident that a time-out was put into: its own process's, that of a peer, or an unknown one."""
         draft, is_likely = self._of_process(fault, only_before=True)
-        if draft is not None:
-            return draft, is_likely, 1
-        remote = f"{fault.figures.get('remote_rank') or ''}"
-        named = (
-            [d for d in ranks.get(remote, [])[:_MAX_LOOKED_AT] if is_before(d.root, fault) is not False]
-            if remote
-            else []
-        )
-        if len(named) == 1 and not _is_far(named[0], fault):
-            return named[0], is_before(named[0].root, fault) is None, 1
-        if is_set(fault.time_us):
-            timeout_s = fault.figures.get("timeout_s")
-            window_us = max(FAR_US, 2_000_000 * timeout_s if isinstance(timeout_s, int) else 0)
-            first = bisect_left(times, fault.time_us - window_us)
-            last = bisect_right(times, fault.time_us)
-            if last > first:
-                return self._drafts[at[first]], False, last - first
-        in_file = [
-            d
-            for line, d in self._by_file.get(fault.artifact, [])[:_MAX_LOOKED_AT]
-            if delay_us(d.root, fault) is None and line <= fault.line
-        ]
-        if in_file:
-            return in_file[0], False, len(in_file)
-        # no clock and no file in common: a wait is never a cause, so it may well be one of these
-        open_order = [
-            d
-            for d in self._drafts[:_MAX_LOOKED_AT]
-            if is_before(d.root, fault) is None and not is_other_day(d.root, fault)
-        ]
-        return (open_order[0], True, len(open_order)) if open_order else (None, False, 0)
-
-
-_MAX_LOOKED_AT = 64
-"""So many incidents are tried for one event, where only a look at each one helps."""
+        n_possible = 1
+        cause = causes.of(fault) if draft is None else None
+        if cause is not None:
+            draft, is_likely, n_possible = self._drafts[cause.place], cause.is_likely, cause.n_possible
+        if draft is None:  # another wait of which nobody knows the cause
+            is_likely = True
+            draft = next((d for d in self._unknown[-MAX_LOOKED_AT:] if not is_far(d.root, fault)), None)
+        if draft is None:
+            return self._begin_unknown(fault, "other-rank-log")
+        draft.add(fault, "collective-time-out", is_likely, n_possible)
+        return draft
 
 
 def _has_no_task(fault: Fault) -> bool:

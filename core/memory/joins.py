@@ -37,6 +37,7 @@ _WITH_HASH = re.compile(r"(?P<op_type>.{1,400}?)_[0-9a-f]{16,64}(?:_|$)")
 _OF_GRAPH = re.compile(r"-?\d{1,9}_\d{1,9}_\d{1,9}_(?P<name>.{1,400})")
 _MIX = re.compile(r"_mix_ai[cv]$")
 _ENGINE = re.compile(r"(?:AiCore|AiCpu|AICore|AICPU)$")
+_OF_ACLNN = re.compile(r"aclnn\w{1,200}_\d{1,9}_L\d{1,3}")
 _CALL = re.compile(r"(?P<prefix>\w+)\.(?P<api>[\w.]+?)\.\d+(?:\.(?:forward|backward).*)?")
 _NO_LETTERS = re.compile(r"[^a-z0-9]+")
 
@@ -48,7 +49,7 @@ class JoinSource:
     name: operator there, or file name. line: of the row, None of a file. how: on what it rests. batch: how
     often task ids had wrapped there, None if the source does not say. start_us: when it ran or was written,
     by the clock of the source. agrees: whether it is the kernel in the log by OpType or name, None where one
-    of the two is not told.
+    of the two is not told. is_operator: False where `name` is that of a file or a kernel, which is none.
     """
 
     kind: Kind
@@ -61,6 +62,7 @@ class JoinSource:
     batch: int | None = None
     start_us: int | None = None
     agrees: bool | None = None
+    is_operator: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,12 @@ class Joined:
     @property
     def is_ambiguous(self) -> bool:
         """True if several operators fit and nothing tells which one it was."""
-        return not self.operator and len({source.name for source in self.sources}) > 1
+        return not self.operator and len(self.names) > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The operators that the sources name, each once, the best one first; () where none does."""
+        return tuple(dict.fromkeys(source.name for source in self.sources if source.is_operator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,11 +305,8 @@ def _of_file(file: DumpFile, wanted: _Wanted) -> JoinSource | None:
         return None
     if is_known(name.stream_id) and not _same(name.stream_id, task.stream):
         return None
-    # the two words of an exception's dump stand in either order
-    words = (name.op_type, name.op_name)
-    agrees = wanted.agrees(name.op_type, *words)
-    if not agrees and name.form == "exception" and name.op_name and name.op_type:
-        agrees = wanted.agrees(name.op_name, *words) or agrees
+    operator, op_type = _words_of(name, wanted)
+    agrees = wanted.agrees(op_type, operator, op_type)
     start_us = _written_us(name)
     when = wanted.fault.time_us
     if start_us is not None and when is not None and when >= _YEAR_2000_US and abs(start_us - when) > _DAY_US:
@@ -311,12 +315,35 @@ def _of_file(file: DumpFile, wanted: _Wanted) -> JoinSource | None:
         "exception dump" if name.form == "exception" else "operator dump",
         file.artifact,
         None,
-        name.op_name or name.full,
+        operator or name.full,
         "task",
-        name.op_type if name.op_type and name.form == "dump" else "",
+        op_type,
+        _kernel_of(name),
         start_us=start_us,
         agrees=agrees,
+        is_operator=_names_operator(name),
     )
+
+
+def _words_of(name: DumpName, wanted: _Wanted) -> tuple[str, str]:
+    """The operator and its OpType. In an exception's dump the two stand in either order."""
+    if name.form != "exception" or not name.op_type or not name.op_name:
+        return name.op_name, name.op_type
+    first, second = name.op_type, name.op_name
+    if _OF_ACLNN.fullmatch(second) or (
+        wanted.agrees(first, first) and not wanted.agrees(second, second) and not _OF_ACLNN.fullmatch(first)
+    ):
+        return second, first
+    return first, second
+
+
+def _names_operator(name: DumpName) -> bool:
+    """False of arguments alone ("exception_info"), and of what is called after a kernel."""
+    return name.form == "dump" or bool(name.op_type and name.op_name)
+
+
+def _kernel_of(name: DumpName) -> str:
+    return name.op_name if name.form == "exception" and not name.op_type else ""
 
 
 def _written_us(name: DumpName) -> int | None:
@@ -341,7 +368,9 @@ def _of_overflow(file: OverflowFile, wanted: _Wanted) -> JoinSource | None:
             if entry.stream_id == task.stream and _same(file.device, task.device):
                 name = file.artifact.rpartition("/")[2]
                 stamp = file.record.timestamp
-                return JoinSource("overflow record", file.artifact, None, name, "task", start_us=stamp)
+                return JoinSource(
+                    *("overflow record", file.artifact, None, name, "task"), start_us=stamp, is_operator=False
+                )
     return None
 
 
@@ -354,14 +383,18 @@ def _of_log(wanted: _Wanted, found: Sequence[JoinSource]) -> list[JoinSource]:
         last = f"{path}".rpartition("/")[2]
         name = parse_dump_name(last)
         if name is not None and last not in there and _same(name.task_id, wanted.task.task):
+            operator, op_type = _words_of(name, wanted)
             made.append(
                 JoinSource(
                     "exception dump",
                     wanted.fault.artifact,
                     None,
-                    name.op_name or last,
+                    operator or last,
                     "named in the log",
+                    op_type,
+                    _kernel_of(name),
                     start_us=_written_us(name),
+                    is_operator=_names_operator(name),
                 )
             )
     return made
@@ -388,6 +421,8 @@ def _joined(wanted: _Wanted, sources: list[JoinSource], contradicts: tuple[JoinS
     """The operator that the sources name, if they agree on one."""
     naming = [source for source in sources if source.kind in ("profile", "operator dump") and source.name]
     latest = [source for source in naming if source.how == "task, latest before the error"]
+    if not naming:  # a profile has other names for the same operators
+        naming = [source for source in sources if source.kind == "exception dump" and source.is_operator]
     operators = {_key_of(source.name): source.name for source in reversed(latest or naming)}
     if not operators and not contradicts:
         operators = {source.name: source.name for source in sources if source.kind == "dump call"}
@@ -396,6 +431,8 @@ def _joined(wanted: _Wanted, sources: list[JoinSource], contradicts: tuple[JoinS
         (operator,) = operators.values()
     elif not operators:
         operator = wanted.node or wanted.graph_name
+    named = {id(source) for source in naming}
+    sources = sorted(sources, key=lambda source: id(source) not in named)
     types = {source.op_type for source in latest or naming if source.op_type}
     kernels = {source.kernel for source in latest or naming if source.kernel}
     return Joined(

@@ -261,6 +261,17 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
         ("device.npu_smi", b"0 ", rb"\A\s+(?:NPU|Phy-ID)0 .*\n(?:NPU|Phy-ID)0 +X "),
         ("runtime.console", b"E", rb"\bE[A-Z0-9]\d{4}: |\(E[A-Z0-9]\d{4}\): "),
         ("runtime.console", b"error code = 0x", rb"error code = 0x[0-9a-f]+, dump info:"),
+        ("runtime.console", b"rror code", rb"rror code(?: is|:|=)? ?(?:107|207|500|507|161|561)\d{3}\b"),
+        ("runtime.console", b"ErrCode=", rb"ErrCode=(?:107|207|500|507)\d{3}\b"),
+        ("runtime.console", b"runtime result", rb"runtime result ?= ?(?:107|207|507)\d{3}\b"),
+        ("runtime.console", b" ERR", rb" ERR\d{5} (?:PTA|OPS|DIST|GRAPH|PROF)\b"),
+        ("runtime.console", b"RankID:", rb"RankID:-?\d+\) ERR\d{5}\b"),
+        (
+            "runtime.console",
+            b" function error: ",
+            rb"\b(?:NPU|HCCL) function error: |\bfunction error: (?:call )?(?:aclnn|aclrt|aclop|Hccl)\w+",
+        ),
+        ("runtime.console", b"Inner error", rb"The Inner error is reported as above"),
         ("runtime.console", b"NPU out of memory", rb"NPU out of memory\. Tried to allocate"),
         (
             "compiler.log",
@@ -285,11 +296,48 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
     )
 )
 
+_SETTING = re.compile(rb"(?:export |declare -x |set )?[A-Za-z_]\w*=")
+_OF_MEMORY = re.compile(
+    rb"^(?:export |declare -x |set )?(?:ASCEND_[A-Z]\w*|ASAN_OPTIONS|PYTORCH_NPU_ALLOC_CONF"
+    rb"|PYTORCH_NO_NPU_MEMORY_CACHING|MSSANITIZER_ENABLE_DEBUG_LOG)=",
+    re.MULTILINE,
+)
+
+
+def _is_listing(text: bytes) -> bool:
+    """True if most of a text is settings, from its first line on, and one of them is of interest.
+
+    Programs print single settings too: a log with one in it is no listing.
+    """
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(b"#")]
+    n_set = sum(_SETTING.match(line) is not None for line in lines)
+    return (
+        bool(lines)
+        and bool(_SETTING.match(lines[0]))
+        and 2 * n_set > len(lines)
+        and bool(_OF_MEMORY.search(text))
+    )
+
+
+# Behind all others: what also stands in logs.
+TEXT_LINES += tuple(
+    ("device.environment", word, _is_listing)
+    for word in (b"ASCEND_", b"ASAN_OPTIONS", b"PYTORCH_N", b"MSSANITIZER_")
+)
+
 # A script in which one of these stands, and one of the patterns, has settings of interest in it.
-SCRIPT_WORDS: tuple[bytes, ...] = (b"INF_NAN_MODE_", b"MSDEBUG_", b"MSANITIZER_", b"ASCEND_")
+SCRIPT_WORDS: tuple[bytes, ...] = (
+    *(b"INF_NAN_MODE_", b"MSDEBUG_", b"MSANITIZER_", b"ASCEND_"),
+    *(b"ASAN_OPTIONS", b"PYTORCH_N", b"MSSANITIZER_"),
+)
+_NAMES = (
+    rb"ASCEND_\w+|ASAN_OPTIONS|PYTORCH_NPU_ALLOC_CONF|PYTORCH_NO_NPU_MEMORY_CACHING"
+    rb"|MSSANITIZER_ENABLE_DEBUG_LOG"
+)
 SCRIPT_SETTING = re.compile(
     rb"\b(?:INF_NAN_MODE_(?:ENABLE|FORCE_DISABLE)|MSDEBUG_[A-Z]\w*|MSANITIZER_[A-Z]\w*|MS_ASCEND_CHECK_OVERFLOW_MODE)\b"
-    rb"|(?:^|[\s;])ASCEND_\w+=|['\"]ASCEND_\w+['\"]\s*\]\s*=[^=]|(?:setdefault|putenv)\(\s*['\"]ASCEND_"
+    rb"|(?:^|[\s;])(?:%b)=|['\"](?:%b)['\"]\s*\]\s*=[^=]|(?:setdefault|putenv)\(\s*['\"](?:%b)\b"
+    % (_NAMES, _NAMES, _NAMES)
 )
 
 VERSION_LINE = re.compile(

@@ -95,6 +95,8 @@ _LOG_SUFFIX = re.compile(r".*\.log\.[\w.]+|.*(?:^|[._-])(?:stdout|stderr)|.*san\
 _KERNEL_OBJECT = re.compile(r"kernel\.o\.\d+(?:_\d+)?|kernel\.\d+\.o", re.ASCII)
 _SESSION_FILE = re.compile(r"(?:start|end)_info(?:\.\d+)?|(?:info|sample)\.json(?:\.\d+)?")
 
+_SETTINGS = "device.environment"
+
 # By name alone: empty files, and workbooks or databases that can't be looked into.
 _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), kind)
@@ -279,12 +281,14 @@ def _json_kind(name: str, head: bytes) -> str | None:
 def _text_kind(seen: Peek) -> str | None:
     if b"\0" in seen.head[:1024] and seen.head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return None
+    found = None
     for part in filter(None, (seen.head, seen.tail)):
         text = plain(part)
-        for kind, word, fits in signatures.TEXT_LINES:
-            if word in text and fits(text):
-                return kind
-    return None
+        kind = next((kind for kind, word, fits in signatures.TEXT_LINES if word in text and fits(text)), None)
+        if kind is not None and kind != _SETTINGS:
+            return kind
+        found = found or kind
+    return found  # a log may begin with the settings of its program, and end with what matters
 
 
 def _has_settings(head: bytes) -> bool:

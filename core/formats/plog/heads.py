@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..log_lines import Origin, split_prefix
+from ..log_lines import Line, Origin, bounded, split_prefix
 
 # [ERROR] RUNTIME(24121,run_add):2026-08-29-10:15:07.113.217 [stars_engine.cc:1551]24121 ProcLogicCqReport:...
 _TIME = r"\d{4}-\d\d-\d\d[- ]\d\d:\d\d:\d\d[.,]\d{3}[.,]\d{3}"
@@ -87,6 +87,12 @@ def head_of(text: str) -> Head:
         code=(told["code"] or "") if told is not None else "",
         title=(told.groupdict().get("title") or "") if told is not None else "",
     )
+
+
+def stands(line: Line, head: Head) -> tuple[int, int, int, int | None, int | None, str, str]:
+    """Where a record of one line stands and who wrote it, as the first fields of every record."""
+    origin, process = bounded(head.origin.name), bounded(head.process)
+    return line.number, line.byte, line.number, head.time_us, head.pid, process, origin
 
 
 def _log_head(found: re.Match[str], origin: Origin, content: str) -> Head:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from operator import itemgetter
 from typing import TypeVar
 
 from ..log_lines import Line, bounded
@@ -44,6 +45,8 @@ class Incident:
         self.unit = ""
         self.cores: list[CoreError] = []
         self.n_cores = 0
+        self.serials: set[int | None] = set()  # of the cores that are kept, as are the chips: (chip, die)
+        self.chips: set[tuple[int, int | None]] = set()
         self.ret_code: int | None = None
         self.ret_text = ""
         self.codes: list[str] = []
@@ -57,6 +60,8 @@ class Incident:
         self.files: list[str] = []
         self.symbols: dict[int, SymbolGroup] = {}
         self.awaits_extend = False  # the last core line had no extend line yet
+        self.core_line = 0  # of its last core: an extend line belongs to the incident with the latest one
+        self.focus = line.number  # where the log last spoke of this task by its ids
         self.has_kernel = False
         self.has_return = False
 
@@ -105,8 +110,11 @@ class Incident:
 
     def told_core(self, core: CoreTold, line: Line, head: Head) -> None:
         self.n_cores += 1
-        self.awaits_extend = True
+        self.awaits_extend, self.core_line = True, line.number
         if len(self.cores) < MAX_CORES:
+            self.serials.add(core.serial_number)
+            if core.chip_id is not None:
+                self.chips.add((core.chip_id, core.die_id))
             words = (core.error_code,) if core.error_code is not None else ()
             self.cores.append(
                 CoreError(
@@ -208,6 +216,31 @@ class Incident:
             core_ids=tuple(cores[:MAX_CORES]) or group.core_ids,
         )
 
+    # ---- the device ----
+
+    def fit_of_core(self, chip: int | None, die: int | None, serial_number: int | None) -> int | None:
+        """How well a core fits: 0 (may be) to 3; None where the task is told to its end, or ran elsewhere.
+
+        A task runs on one chip. A device is a chip, where both dies are devices 2 * chip + die; a process
+        that sees only some devices counts them anew: another number speaks against it and excludes nothing.
+        """
+        if (self.has_kernel or self.has_return) and self.serials and serial_number not in self.serials:
+            return None
+        if chip is None:
+            return 1
+        if self.chips and all(chip != known for known, _ in self.chips):
+            return None
+        fit = 1 if self.task.device_id is None else _fit(self.task.device_id, chip, die)
+        return max(fit, 2) if (chip, die) in self.chips else fit
+
+    def fit_of_device(self, device: int | None) -> int | None:
+        """How well a task of this device fits: 0 (may be) to 4, None where it is another one."""
+        if device is None:
+            return 1
+        if self.task.device_id is not None:
+            return 4 if self.task.device_id == device else None
+        return max((_fit(device, chip, die) for chip, die in self.chips), default=1)
+
     # ---- the record ----
 
     @property
@@ -246,6 +279,19 @@ class Incident:
         )
 
 
+def _fit(device: int | None, chip: int, die: int | None) -> int:
+    """How well the number of a device fits a chip and a die: 0 where it is neither of the two numberings."""
+    if die and device == 2 * chip + die:
+        return 3
+    return 2 if device in (chip, 2 * chip) else 0
+
+
+def best(incidents: Iterable[Incident], fit: Callable[[Incident], int | None]) -> Incident | None:
+    """The one that fits best, the first of several; None where none fits."""
+    fitting = [(found, incident) for incident in incidents if (found := fit(incident)) is not None]
+    return max(fitting, key=itemgetter(0))[1] if fitting else None
+
+
 def first_of(values: dict[str, _T], n: int) -> dict[str, _T]:
     """The first n entries."""
     return values if len(values) <= n else dict(list(values.items())[:n])
@@ -282,6 +328,14 @@ class OpenIncidents:
 
     def newest(self, head: Head) -> Incident | None:
         return next(iter(self.of(head)), None)
+
+    def focused(self, head: Head) -> Incident | None:
+        """That of which the process spoke last, by ids; the newest one where no line had any."""
+        return max(self.of(head), key=lambda incident: incident.focus, default=None)
+
+    def last_core(self, head: Head) -> Incident | None:
+        """That to which the process added a core last."""
+        return max(self.of(head), key=lambda incident: incident.core_line, default=None)
 
     def close(self, head: Head) -> None:
         """The process was told that its stream failed: nothing more comes of what is open."""

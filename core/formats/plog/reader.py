@@ -17,9 +17,10 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from ..json_window import shown_path
 from ..log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_of
 from . import messages, tracebacks
-from .heads import Head, head_of
-from .incidents import Incident, OpenIncidents
+from .heads import Head, head_of, stands
+from .incidents import Incident, OpenIncidents, best
 from .records import CodedError, HcclTimeout, Plog, PlogRecord
+from .timeouts import HCCL_MODULES, is_more_of_timeout, is_timeout, joined, may_be_timeout, timeout_of
 from .tracebacks import Tracebacks
 
 MAX_RECORDS = 50_000
@@ -57,6 +58,7 @@ class PlogReader:
         self._incidents = OpenIncidents(self._records.append)
         self._tracebacks = Tracebacks(self._records.append)
         self._pids: OrderedDict[str, int] = OrderedDict()  # origin -> the pid that it last told
+        self._waited: HcclTimeout | None = None  # the report of it may be the next line
 
     def feed(self, chunk: bytes) -> list[PlogRecord]:
         """The records that are complete with this chunk."""
@@ -77,13 +79,15 @@ class PlogReader:
         """The rest, at the end of the log: whatever is open, and the line without an end."""
         for line in self._lines.finish():
             self._take(line)
+        self._settle_timeout()
         self._tracebacks.end_all()
         self._incidents.close_all()
         return self._handed_out()
 
     def pending(self) -> list[PlogRecord]:
         """What `finish` would hand out now, nothing is closed by asking."""
-        return [*self._incidents.pending(), *self._tracebacks.pending()]
+        waited = [self._waited] if self._waited is not None else []
+        return [*waited, *self._incidents.pending(), *self._tracebacks.pending()]
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -100,6 +104,8 @@ class PlogReader:
     def _take(self, line: Line) -> None:
         head = self._with_pid(head_of(text_of(line, self._notes)[: 2 * messages.MAX_MESSAGE_CHARS]))
         message = head.message[: messages.MAX_MESSAGE_CHARS]
+        if not may_be_timeout(head):
+            self._settle_timeout()
         if not head.is_log:
             if tracebacks.BEGIN in message:
                 if message.startswith(tracebacks.BEGIN):
@@ -132,7 +138,7 @@ class PlogReader:
 
     def _take_task_line(self, line: Line, head: Head, message: str) -> bool:
         """True if the line tells something of a failing task."""
-        if head.module in ("HCCL", "HCCP", "HCOM"):
+        if head.module in HCCL_MODULES:
             return False
         if self._take_run(line, head, message) or self._take_core(line, head, message):
             return True
@@ -171,30 +177,24 @@ class PlogReader:
             where = (core.chip_id, core.die_id, core.core_id, core.serial_number)
             what = (core.error_code, core.error_number, core.pc_start, core.pc_current)
             if self._incidents.is_repeated("core", head.pid, *where, *what):
-                known = self._incidents.newest(head)
-                if known is not None:
+                for known in self._incidents.of(head):
                     known.awaits_extend = False
                 return True
-            incident = self._incident_of_core(line, head, core.serial_number)
+            incident = self._incident_of_core(line, head, core)
             incident.touch(line, head)
             incident.told_core(core, line, head)
         if extend is not None:
-            known = self._incidents.newest(head)
-            if known is not None:
-                known.touch(line, head)
-                known.told_extend(extend)
+            latest = self._incidents.last_core(head)
+            if latest is not None:
+                latest.touch(line, head)
+                latest.told_extend(extend)
         return core is not None or extend is not None
 
-    def _incident_of_core(self, line: Line, head: Head, serial_number: int | None) -> Incident:
-        """The newest one of the process, unless all of that is told and this is another event's number."""
-        known = self._incidents.newest(head)
-        if known is None:
-            return self._incidents.begin(line, head)
-        serials = {core.serial_number for core in known.cores}
-        is_told = known.has_kernel or known.has_return
-        if is_told and serials and serial_number not in serials:
-            return self._incidents.begin(line, head)
-        return known
+    def _incident_of_core(self, line: Line, head: Head, core: messages.CoreTold) -> Incident:
+        """The newest one of the process on the core's device that is not told to its end."""
+        where = (core.chip_id, core.die_id, core.serial_number)
+        known = best(self._incidents.of(head), lambda one: one.fit_of_core(*where))
+        return known if known is not None else self._incidents.begin(line, head)
 
     def _take_fault(self, line: Line, head: Head, message: str) -> bool:
         fault = messages.fault_told(message)
@@ -202,17 +202,20 @@ class PlogReader:
             return False
         numbers = fault.numbers
         stream, task = numbers.get("stream_id"), numbers.get("task_id", numbers.get("task_sn"))
-        known = self._incidents.of(head)
+        device = numbers.get("device_id")
+        known = [i for i in self._incidents.of(head) if i.fit_of_device(device) is not None]
         same = [i for i in known if (i.task.stream_id, _task_of(i)) == (stream, task)]
-        place = (numbers.get("device_id"), stream, task, numbers.get("flip_num"))
+        place = (device, stream, task, numbers.get("flip_num"))
         if self._incidents.is_repeated("fault", head.pid, *place, fault.kernel_name, fault.op_name):
             for incident in same[:1]:
                 incident.touch(line, head)
             return True
         candidates = same or [i for i in known if not i.has_kernel]
-        incident = candidates[0] if candidates else self._incidents.begin(line, head)
+        fitting = best(candidates, lambda one: one.fit_of_device(device))
+        incident = fitting if fitting is not None else self._incidents.begin(line, head)
         incident.touch(line, head)
         incident.told_fault(fault)
+        incident.focus = line.number
         return True
 
     def _take_return(self, line: Line, head: Head, message: str, code: int, text: str) -> None:
@@ -231,14 +234,27 @@ class PlogReader:
                 incident.task = replace(incident.task, stream_id=stream)
 
     def _take_detail(self, line: Line, head: Head, message: str) -> bool:
-        """Arguments, dumps, names and source lines: they belong to the newest failing task of the process."""
-        incident = self._incidents.newest(head)
+        """Arguments, dumps, names and source lines: they belong to the failing task that was told last."""
+        incident = self._incident_of_dump(line, head, message) or self._incidents.focused(head)
         if incident is None:
             return bool(messages.node_told(message) or messages.function_told(message))
         if not _told_detail(incident, message):
             return False
         incident.touch(line, head)
         return True
+
+    def _incident_of_dump(self, line: Line, head: Head, message: str) -> Incident | None:
+        """The task whose dump begins here: what follows is of it."""
+        dump = messages.dump_told(message)
+        if dump is None:
+            return None
+        device, stream, number, _ = dump
+        known = self._incidents.of(head)
+        same = [i for i in known if (i.task.stream_id, _task_of(i)) == (stream, number)]
+        incident = best(same, lambda one: one.fit_of_device(device))
+        if incident is not None:
+            incident.focus = line.number
+        return incident
 
     # ---- everything else ----
 
@@ -250,28 +266,21 @@ class PlogReader:
         self._take_code(line, head, message)
 
     def _take_timeout(self, line: Line, head: Head, message: str) -> bool:
-        is_hccl = head.module in ("HCCL", "HCCP", "HCOM")
-        if not is_hccl and head.code not in ("EI0002", "EI0006"):
+        if not may_be_timeout(head) or not is_timeout(head, message):
             return False
-        if is_hccl and not _TIMEOUT.search(head.tags + message):
-            return False
-        if _MORE_OF_TIMEOUT.search(message):
+        if is_more_of_timeout(message):
             return True
-        rank, wait = _REMOTE_RANK.search(message), _TIMEOUT_S.search(message)
-        stream, task, tag = (p.search(message) for p in (_STREAM, _TASK, _TAG))
-        self._records.append(
-            HcclTimeout(
-                *_stands(line, head),
-                text=bounded(head.tags + message),
-                code=head.code,
-                remote_rank=bounded(rank[1] or rank[2]) if rank else "",
-                stream_id=int(stream[1]) if stream else None,
-                task_id=int(task[1]) if task else None,
-                tag=bounded(tag[1]) if tag else "",
-                timeout_s=int(wait[1]) if wait else None,
-            )
-        )
+        found = timeout_of(stands(line, head), head, message)
+        both = joined(self._waited, found)
+        if both is None:
+            self._settle_timeout()
+        self._waited = both or found
         return True
+
+    def _settle_timeout(self) -> None:
+        if self._waited is not None:
+            self._records.append(self._waited)
+            self._waited = None
 
     def _take_code(self, line: Line, head: Head, message: str) -> None:
         returned = _RETURNED.search(message)
@@ -283,10 +292,11 @@ class PlogReader:
             code = f"HCCL {of_hccl[1]}"
         if code.isdecimal() and code.startswith("507"):
             self._incidents.close(head)
+        self._settle_timeout()
         inner, who, api = _INNER_CODE.search(message), _WHO.search(message), _API.search(message)
         self._records.append(
             CodedError(
-                *_stands(line, head),
+                *stands(line, head),
                 code=code,
                 text=bounded(message),
                 title=bounded(head.title),
@@ -306,19 +316,6 @@ _HCCL_RESULT = re.compile(r"\bfunction error: Hccl.{0,400}?, error code is (\d{1
 _INNER_CODE = re.compile(r"InnerCode=0x([0-9a-fA-F]{1,16})")
 _WHO = re.compile(r"\(PID:\d{1,10}, Device:(-?\d{1,6}), RankID:(-?\d{1,9})\)")
 _API = re.compile(r"function error: (\w{1,120})")
-
-_TIMEOUT = re.compile(r"(?i)\btime(?:d|s)?[ -]?out")
-_MORE_OF_TIMEOUT = re.compile(r"\b(?:group ?[rR]ank|op ?[dD]ata|para) information is\b|call trace: ")
-_REMOTE_RANK = re.compile(r"remote ?rank:? ?\[([^\[\]]{0,200})\]|[wW]aiting peer (?:rank|end): ([^;]{0,200})")
-_STREAM = re.compile(r"\bstreamI[dD]:? ?\[(\d{1,12})\]")
-_TASK = re.compile(r"\btaskI[dD]:? ?\[(\d{1,12})\]")
-_TAG = re.compile(r"\btag ?\[([^\[\]]{1,400})\]")
-_TIMEOUT_S = re.compile(r"timeout ?\[(\d{1,9}) ?s\]")
-
-
-def _stands(line: Line, head: Head) -> tuple[int, int, int, int | None, int | None, str, str]:
-    origin, process = bounded(head.origin.name), bounded(head.process)
-    return line.number, line.byte, line.number, head.time_us, head.pid, process, origin
 
 
 def _task_of(incident: Incident) -> int | None:

@@ -13,6 +13,7 @@ Figures are always all there, None, "" or () where the log does not say:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from npulse.core.formats.plog.records import (
     HcclTimeout,
     PlogRecord,
     PythonError,
+    SymbolGroup,
     TaskFailure,
 )
 
@@ -33,6 +35,7 @@ from ..faults import Access, Cores, Fault, Frame, Task, Tool
 from .parts import distinct, ranges_of
 
 _CORE_TYPES = {"aivec": "aiv", "aivector": "aiv", "vector core": "aiv", "aicore": "aicore"}
+_SOURCE = re.compile(r"(?P<file>.{1,4096}?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?", re.DOTALL)
 _HCCL_MODULES = ("HCCL", "HCCP", "HCOM")
 
 
@@ -101,7 +104,7 @@ def _exception(record: AicoreException, artifact: str) -> Fault:
         "node_type": task.node_type,
         "ret_code": record.ret_code,
         "ret_text": record.ret_text,
-        **_of_cores(cores),
+        **_of_cores(cores, record.symbols),
         "codes": record.codes,
         "files": record.files,
         "args_n": record.n_args,
@@ -113,7 +116,12 @@ def _exception(record: AicoreException, artifact: str) -> Fault:
         "is_closed": record.is_closed,
     }
     accesses = tuple(_by_core_type(record)) or (
-        Access(kernel=task.op_type, device=task.device_id, pid=record.pid),
+        Access(
+            kernel=task.op_type,
+            device=task.device_id,
+            pid=record.pid,
+            frames=_source_frames(record.symbols, ()),
+        ),
     )
     message = text or record.ret_text or (first.unit if first is not None else "")
     return _fault(record, artifact, "CANN", "aicore exception", message, figures, accesses, _task(task))
@@ -131,11 +139,21 @@ def _of_task(task: FailedTask) -> dict[str, Any]:
     }
 
 
-def _of_cores(cores: tuple[CoreError, ...]) -> dict[str, Any]:
-    """What the cores tell. Numbers are those of the first core that has them, bits are those of all cores."""
+def _of_cores(cores: tuple[CoreError, ...], groups: tuple[SymbolGroup, ...]) -> dict[str, Any]:
+    """What the cores tell. Numbers are those of the first core that has them, bits are those of all cores.
+
+    The true place of a core may be told of its group alone.
+    """
     first = cores[0] if cores else None
+    of_group = {core_id: group.pc_offset for group in reversed(groups) for core_id in group.core_ids}
     bits = dict.fromkeys(bit for core in cores for bit in core.error_bits)
-    pcs = [(core.core_id, core.pc_offset, core.fixed_pc_offset) for core in cores]
+    fixed = [
+        of_group.get(core.core_id)
+        if core.fixed_pc_offset is None and core.core_id is not None
+        else core.fixed_pc_offset
+        for core in cores
+    ]
+    pcs = [(core.core_id, core.pc_offset, place) for core, place in zip(cores, fixed, strict=True)]
     return {
         "error_code": next((core.error_code for core in cores if core.error_code is not None), None),
         "error_number": next((core.error_number for core in cores if core.error_number is not None), None),
@@ -165,7 +183,36 @@ def _by_core_type(record: AicoreException) -> Iterable[Access]:
             cores=(Cores(core_type, ranges_of(ids)),) if ids else (),
             pid=record.pid,
             pc=next((core.pc_offset for core in cores if core.pc_offset is not None), None),
+            frames=_source_frames(record.symbols, ids),
         )
+
+
+def _source_frames(groups: tuple[SymbolGroup, ...], core_ids: Iterable[int]) -> tuple[Frame, ...]:
+    """The source line that CANN found for these cores, and that of the outermost inlined call as its caller.
+
+    The first group with such a line; one of the cores if any is.
+    """
+    wanted = set(core_ids)
+    told = [group for group in groups if source_frame(group.source) is not None]
+    ours = [group for group in told if wanted.intersection(group.core_ids)]
+    known = ours or [group for group in told if not wanted or not group.core_ids]
+    if not known:
+        return ()
+    inner, outer = source_frame(known[0].source), source_frame(known[0].outer_source)
+    function = known[0].symbol.partition("+")[0]
+    if inner is None:
+        return ()
+    if outer is None or outer == inner:
+        return (replace(inner, function=function),)
+    return (inner, replace(outer, function=function))
+
+
+def source_frame(text: str) -> Frame | None:
+    """ "/op/add.cpp:44:9" -> its frame; None of "unknown", "??:0" and other texts without a line."""
+    found = _SOURCE.fullmatch(text)
+    if found is None or found["file"].startswith("?"):
+        return None
+    return Frame(found["file"], int(found["line"]), int(found["column"]) if found["column"] else None)
 
 
 def _failure(record: TaskFailure, artifact: str) -> Fault:

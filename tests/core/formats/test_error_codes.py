@@ -113,3 +113,11 @@ def test_bits_of_hardware_and_meanings() -> None:
     assert ERROR_BITS[33].meaning[0] == "a move writes outside an on-chip buffer"
     assert all(all(bit.meaning) or not any(bit.meaning) for bit in ERROR_BITS)
     assert [ERROR_BITS[n].name for n in bits_of((0x800000, 0, 0))] == ["MTE_BIU_RDWR_RESP"]
+
+
+@pytest.mark.parametrize("code", ["507014", "507015", "507016", "507042", "507043"])
+def test_a_code_of_any_ai_core_names_no_cube_core(code: str) -> None:
+    """Some chips have no cube cores apart from their vector cores."""
+    found = ERROR_CODES[code]
+    assert "AI Core" in found.meaning[0] and "AI Core" in found.meaning[1]
+    assert not re.search("cube", " ".join(found.meaning))

@@ -639,3 +639,118 @@ def test_no_word_repeated_is_slow(word: str) -> None:
     begin = time.process_time()
     fed(run().encode() + content * 5, [])
     assert time.process_time() - begin < 1.0
+
+
+# ---- tasks of several devices in one process ----
+
+
+def on_chip(chip: int, core_id: int, code: str = "0x800000", die: int = 0) -> str:
+    text = core(core_id, 22, code=code)
+    return text.replace("device(chipId:0, dieId:0)", f"device(chipId:{chip}, dieId:{die})")
+
+
+def fault_on(device: int, stream: int, task: int, kernel: str) -> str:
+    return fault(stream, task, kernel).replace("device_id=0", f"device_id={device}")
+
+
+def told_of(*texts: str) -> list[tuple[int | None, str, tuple[int | None, ...], tuple[int, ...]]]:
+    """(device, kernel, its cores, their error bits) of each exception, by device."""
+    found = [
+        (
+            one.task.device_id,
+            one.task.kernel_name,
+            tuple(each.core_id for each in one.cores),
+            tuple(bit for each in one.cores for bit in each.error_bits),
+        )
+        for one in exceptions(*texts)
+    ]
+    return sorted(found, key=lambda one: -1 if one[0] is None else one[0])
+
+
+def ext(code: str, text: str) -> str:
+    return extend(text=text).replace("0x200000000", code)
+
+
+@pytest.mark.parametrize(("stream", "task"), [(6, 77), (2, 1)], ids=["other ids", "the same ids"])
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_cores_of_two_devices_go_to_their_own_tasks(stream: int, task: int, is_swapped: bool) -> None:
+    """Also where stream and task are equal: they count on each device."""
+    cores = [on_chip(1, 7), ext("0x800000", "of 1"), on_chip(0, 2, "0x10"), ext("0x10", "of 0")]
+    faults = [fault_on(0, 2, 1, "A_0"), fault_on(1, stream, task, "B_0")]
+    if is_swapped:
+        cores, faults = cores[2:] + cores[:2], faults[::-1]
+    text = [run(), run(1, stream, task), *cores, *faults]
+    assert told_of(*text) == [(0, "A_0", (2,), (4,)), (1, "B_0", (7,), (23,))]
+    words = {one.task.device_id: one.cores[0].error_text for one in exceptions(*text)}
+    assert words == {0: "of 0", 1: "of 1"}
+
+
+def test_two_chips_on_a_console_without_the_opening_line() -> None:
+    text = [on_chip(0, 2), on_chip(1, 7), fault_on(0, 2, 1, "A_0"), fault_on(1, 2, 1, "B_0")]
+    assert told_of(*text) == [(0, "A_0", (2,), (23,)), (1, "B_0", (7,), (23,))]
+
+
+def test_two_dies_that_are_two_devices() -> None:
+    text = [
+        run(),
+        run(1),
+        on_chip(0, 2),
+        on_chip(0, 7, die=1),
+        fault_on(1, 2, 1, "B_0"),
+        fault_on(0, 2, 1, "A_0"),
+    ]
+    assert told_of(*text) == [(0, "A_0", (2,), (23,)), (1, "B_0", (7,), (23,))]
+
+
+def test_a_process_that_counts_its_devices_anew() -> None:
+    """Device 0 of the process is chip 4 of the host; a second task of it follows."""
+    text = [run(), on_chip(4, 2), fault_on(0, 2, 1, "A_0"), run(task=9)]
+    text += [on_chip(4, 3).replace("number is 22", "number is 23"), fault_on(0, 2, 9, "B_0")]
+    assert told_of(*text) == [(0, "A_0", (2,), (23,)), (0, "B_0", (3,), (23,))]
+
+
+def test_a_dump_belongs_to_the_task_that_it_names() -> None:
+    begin = "Begin to dump exception. dumpScene=lite, deviceId=0, streamId=2, taskId=1, exceptionType=1, kernelName=A_0."
+    text = [run(), run(1, 6, 77), fault_on(0, 2, 1, "A_0"), fault_on(1, 6, 77, "B_0")]
+    text += [line(begin, module="IDEDD"), line("dump exception to file, file: /d/of_a", module="IDEDD")]
+    files = {one.task.kernel_name: one.files for one in exceptions(*text)}
+    assert files == {"A_0": ("/d/of_a",), "B_0": ()}
+
+
+# ---- one time-out in two texts ----
+
+WAITED = (
+    "EI0002: [PID: 7] 2026-08-29-10:15:07.113.217 The wait execution of the Notify register times out. Reason: The "
+    "Notify register has not received the Notify record from remote rank: [3].\n"
+)
+
+
+def waits(*texts: str) -> list[tuple[int, int | None, str, str, str, int | None]]:
+    return [
+        (one.line, one.pid, one.code, one.remote_rank, one.tag, one.timeout_s)
+        for one in read(*texts)
+        if isinstance(one, HcclTimeout)
+    ]
+
+
+def test_a_log_line_and_the_report_of_one_moment_are_one_timeout() -> None:
+    own = line("Notify wait timeout, tag[AllReduce_1], timeout[1800s]", module="HCCL")
+    both = (7, "EI0002", "3", "AllReduce_1", 1800)
+    assert waits(own, WAITED) == [(1, *both)]
+    assert waits(WAITED, own) == [(1, *both)]
+    assert waits(own, line("group rank information is x", module="HCCL"), WAITED) == [(1, *both)]
+
+
+def test_other_moments_processes_and_equal_texts_are_other_timeouts() -> None:
+    own = line("Notify wait timeout", module="HCCL")
+    later = line("Notify wait timeout", module="HCCL", second=8)
+    assert len(waits(later, WAITED)) == len(waits(own, own)) == len(waits(WAITED, WAITED)) == 2
+    assert len(waits(line("Notify wait timeout", module="HCCL", pid=8), WAITED)) == 2
+    assert [type(one) for one in read(own, end(), WAITED)] == [HcclTimeout, CodedError, HcclTimeout]
+
+
+def test_a_timeout_that_is_held_is_pending() -> None:
+    reader = PlogReader()
+    assert reader.feed(WAITED.encode()) == []
+    (held,) = reader.pending()
+    assert reader.finish() == [held] and reader.pending() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 
 from npulse.core.memory.event_order import FAR_US, delay_us, is_before, python_place
 from npulse.core.memory.faults import Access, Cores, Fault, Frame, Task
-from npulse.core.memory.incidents import MISSING, REASONS, Incident, incidents_of
+from npulse.core.memory.incidents import (
+    MISSING,
+    REASONS,
+    TEXTS,
+    Incident,
+    doubt_text,
+    incidents_of,
+    reliability_of,
+    root_name,
+)
 
 NOON_US = 1_768_910_400_000_000  # 2026-01-20 12:00:00
 S = 1_000_000
@@ -297,7 +307,7 @@ def test_other_faults_are_left_alone() -> None:
 
 
 def test_words_are_there_in_both_languages() -> None:
-    for texts in (REASONS, MISSING):
+    for texts in (REASONS, MISSING, TEXTS):
         for word, pair in texts.items():
             assert word == "" or all(pair)
 
@@ -346,3 +356,185 @@ def test_many_events_stay_quick() -> None:
     incidents = incidents_of(faults)
     assert process_time() - began < 5
     assert len(incidents) == 5000
+
+
+# ---- which rank a time-out waited for ----
+
+
+def two_roots(**of_second: Any) -> tuple[Fault, Fault]:
+    """Roots on device 0 (earlier) and device 1; of_second: fields of both, with {} for 0 and 1."""
+    made = [
+        exception(
+            1, 10 * i, device=i, pid=40 + i, **{name: value.format(i) for name, value in of_second.items()}
+        )
+        for i in range(2)
+    ]
+    return made[0], made[1]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"artifact": "rank{}/plog/plog-1_2.log"},
+        {"artifact": "logs/train_rank{}.log"},
+        {"artifact": "all.log", "origin": "[rank{}]"},
+        {"artifact": "rank7/all.log", "origin": "[rank{}]"},
+    ],
+    ids=["folder", "file", "in front", "in front, against the folder"],
+)
+def test_the_rank_of_a_root_is_known_from_where_it_stands(fields: dict[str, str]) -> None:
+    first, second = two_roots(**fields)
+    late = timeout(9, 40, artifact="rank2/plog/plog-3_4.log", remote_rank="1")
+    incidents = incidents_of([first, second, late])
+    assert [len(incident.secondary) for incident in incidents] == [0, 1]
+    (one,) = incidents[1].secondary
+    assert (one.is_likely, one.n_possible, doubt_text(one, "en")) == (False, 1, "")
+
+
+def test_the_device_is_a_hint_of_the_rank() -> None:
+    first, second = two_roots(artifact="all.log")
+    incidents = incidents_of([first, second, timeout(9, 40, artifact="all.log", remote_rank="1")])
+    assert [len(incident.secondary) for incident in incidents] == [0, 1]
+    assert incidents[1].secondary[0].is_likely
+
+
+def test_a_known_rank_counts_more_than_the_device() -> None:
+    """Rank 1 runs on device 0 of a second host."""
+    first = exception(1, 0, device=1, pid=40, artifact="rank0/a.log")
+    second = exception(1, 10, device=0, pid=41, artifact="rank1/a.log")
+    incidents = incidents_of([first, second, timeout(9, 40, remote_rank="1")])
+    assert [(incident.root, len(incident.secondary)) for incident in incidents] == [(first, 0), (second, 1)]
+
+
+def test_the_rank_of_a_process_is_known_from_any_of_its_events() -> None:
+    first, second = two_roots(artifact="console.log")
+    own = code(3, "507035", 11, pid=41, artifact="rank5/plog-41_1.log")
+    incidents = incidents_of([first, second, own, timeout(9, 40, artifact="x.log", remote_rank="5")])
+    reasons = [[one.reason for one in incident.secondary] for incident in incidents]
+    assert reasons == [[], ["passes-on", "collective-time-out"]]
+
+
+def test_a_console_of_all_ranks_in_the_folder_of_one_is_of_none() -> None:
+    first, second = two_roots(artifact="rank0/serve.log")
+    incidents = incidents_of([first, second, timeout(9, 40, remote_rank="0")])
+    ((one,), ()) = (incident.secondary for incident in incidents)
+    assert one.is_likely  # by the device only
+
+
+def test_a_rank_of_which_nothing_is_known_may_have_waited_itself() -> None:
+    incident = only(exception(1, 0, artifact="rank0/a.log"), timeout(9, 40, remote_rank="6"))
+    (one,) = incident.secondary
+    assert (one.is_likely, one.n_possible) == (True, 1)
+    unknown = only(exception(1, 0, artifact="rank0/a.log"), timeout(9, 40, remote_rank="unknown"))
+    assert not unknown.secondary[0].is_likely
+
+
+def test_doubt_is_told() -> None:
+    first, second = two_roots(artifact="all.log")
+    (one,) = incidents_of([first, second, timeout(9, 40)])[0].secondary
+    assert (one.n_possible, one.is_likely) == (2, True)
+    assert "2 failures" in doubt_text(one, "en") and "2 个故障" in doubt_text(one, "zh")
+    (guess,) = only(exception(1, None), timeout(1, None, artifact="b.log")).secondary
+    assert "likely only" in doubt_text(guess, "en") and "推测" in doubt_text(guess, "zh")
+
+
+def test_one_timeout_in_two_texts_is_one_consequence() -> None:
+    texts = timeout(5, 40, artifact="plog.log"), timeout(9, 40.2, artifact="console.log")
+    incident = only(exception(1, 0), *texts)
+    assert sorted(one.reason for one in incident.secondary) == ["collective-time-out", "told-again"]
+    assert incident.n_consequences == 1
+    for other in (
+        timeout(9, 42, artifact="console.log"),
+        timeout(9, 40, pid=9),
+        timeout(9, 40, artifact="plog.log"),
+    ):
+        assert only(exception(1, 0), texts[0], other).n_consequences == 2
+
+
+# ---- Python lines and waited launches ----
+
+
+def test_the_errors_own_words_are_no_synchronization() -> None:
+    error = "RuntimeError: ACL stream synchronize failed, error code:507035"
+    fault = replace(python(3, error, "y = torch.gather(x, 1, i)"), message=error)
+    assert (python_place(fault).is_reliable, python_place(fault, is_blocking=True).is_reliable) == (
+        False,
+        True,
+    )
+    assert [reliability_of(fault, blocking) for blocking in (False, True)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "RuntimeError: ACL stream synchronize failed, error code:507035",
+        "RuntimeError: NPU function error: call aclnnGather failed, error code is 561103",
+    ],
+)
+def test_with_waited_launches_the_line_behind_a_failure_is_reliable(error: str) -> None:
+    faults = exception(1, 0), python(3, error, "y = torch.gather(x, 1, i)")
+    (one,) = only(*faults, is_blocking=True).secondary
+    assert (one.reason, one.is_likely) == ("launching-python", False)
+    assert "reliable" in REASONS[one.reason][0] and "可靠" in REASONS[one.reason][1]
+    (one,) = only(*faults).secondary
+    assert one.reason == "asynchronous-python"
+
+
+def test_a_line_that_waits_is_never_told_to_set_what_is_set() -> None:
+    waiting = python(3, "RuntimeError: error code is 507035", "torch.npu.synchronize()")
+    incident = only(exception(1, 0), waiting, is_blocking=True)
+    assert [one.reason for one in incident.secondary] == ["waiting-python"]
+    assert [(place.is_reliable, place.switch) for place in incident.python] == [(False, "")]
+
+
+def test_a_line_alone_is_no_origin_of_a_device_failure() -> None:
+    incident = only(python(3, "RuntimeError: error code is 507035", "a + b"), is_blocking=True)
+    assert (incident.missing, incident.python[0].is_reliable) == ("device-log", True)
+
+
+def test_reliability_is_told_of_python_errors_only() -> None:
+    assert reliability_of(python(1, "", "model(x)"), True) is None
+    assert reliability_of(python(1, "ValueError: 3", "check(n)"), False) is True
+    assert reliability_of(exception(1, 0), True) is None
+
+
+def test_a_console_beside_the_log_of_its_process_follows_from_it() -> None:
+    error = "RuntimeError: ACL stream synchronize failed, error code:507035"
+    surfaced = python(2, error, "f()", pid=None, artifact="train.log")
+    (one,) = only(exception(1, 0, artifact="plog.log"), surfaced).secondary
+    assert (one.reason, one.is_likely, one.n_possible) == ("asynchronous-python", True, 1)
+    first, second = two_roots(artifact="rank{}/plog.log")
+    of_second = replace(surfaced, artifact="rank1/train.log")
+    found = incidents_of([first, second, of_second])
+    assert [len(incident.secondary) for incident in found] == [0, 1]
+    (one,) = incidents_of([first, second, surfaced])[0].secondary
+    assert (one.is_likely, one.n_possible) == (True, 2)
+    third = incidents_of([first, second, replace(surfaced, artifact="rank3/train.log")])
+    assert [incident.missing for incident in third] == ["", "", "device-log"]
+
+
+# ---- codes ----
+
+
+def test_what_the_device_reports_is_no_sure_consequence() -> None:
+    for at in (None, 5):
+        (one,) = only(code(1, "EE1001", at and 0), code(4, "507053", at)).secondary
+        assert (one.reason, one.is_likely) == ("later-failure", True)
+    (one,) = only(code(1, "EE1001"), code(4, "EZ3002")).secondary
+    assert one.is_likely  # behind it in the file is not after it
+    (one,) = only(code(1, "EE1001", 0), code(4, "EZ3002", 5)).secondary
+    assert not one.is_likely
+
+
+def test_a_root_is_called_by_what_is_known_of_it() -> None:
+    assert root_name(code(1, "EE1001")) == "EE1001"
+    assert root_name(exception(1, 0, op_type="Add", code="507035")) == "Add"
+    kernel = replace(exception(1, 0, code="507035"), accesses=(Access(kernel="Mul_1"),))
+    assert root_name(kernel) == "Mul_1"
+    assert root_name(event("out of memory", 1)) == "out of memory"
+
+
+def test_a_code_that_no_tool_prints_causes_nothing() -> None:
+    wait = timeout(5, None)
+    (incident,) = incidents_of([code(1, "E1001", pid=8), wait])
+    assert (incident.root, incident.missing) == (wait, "other-rank-log")

@@ -271,3 +271,55 @@ def test_several_calls_stay_candidates() -> None:
     found = joined(join_fault(fault(), calls=calls))
     assert (found.operator, found.is_ambiguous, found.n_sources) == ("", True, 2)
     assert joined(join_fault(fault(kernel="2_0_11_GatherV2"), calls=CALLS)).sources == ()
+
+
+# ---- what an exception's dump is called ----
+
+BRIEF = "extra-info/data-dump/3/exception_info.2.100.20260801040001500"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aclnnIndexPut_3_L0.IndexPutV2AiCore",
+        "IndexPutV2AiCore.aclnnIndexPut_3_L0",
+        "aclnnIndexPut_3_L0.SomeOtherNameOfIt",
+    ],
+)
+def test_an_exceptions_dump_names_the_operator(name: str) -> None:
+    """Beside the arguments of the same task, which name none."""
+    failing = fault(kernel="" if name.endswith("OfIt") else f"IndexPutV2_{HASH}_1")
+    found = joined(
+        join_fault(failing, files=dumps(BRIEF, f"extra-info/data-dump/3/{name}.100.20260801040001500"))
+    )
+    assert (found.operator, found.names, found.is_likely) == (
+        "aclnnIndexPut_3_L0",
+        ("aclnnIndexPut_3_L0",),
+        True,
+    )
+    assert [source.is_operator for source in found.sources] == [True, False]
+    assert not found.is_ambiguous
+
+
+def test_a_name_without_the_mark_of_an_api_is_told_by_the_kernel() -> None:
+    """The word that is the kernel's type is the type; without a kernel the name stands first."""
+    path = "extra-info/data-dump/3/{}.100.20260801040001500"
+    for name in ("my_add.AddAiCore", "AddAiCore.my_add"):
+        found = joined(join_fault(fault(), files=dumps(path.format(name))))
+        assert (found.operator, found.sources[0].op_type) == ("my_add", "AddAiCore")
+    found = joined(join_fault(fault(kernel=""), files=dumps(path.format("my_add.AddAiCore"))))
+    assert found.operator == "my_add"
+
+
+def test_arguments_and_kernels_are_no_operators() -> None:
+    core = f"extra-info/data-dump/3/Add_{HASH}_1.2.100.20260801040001500.core"
+    found = joined(join_fault(fault(), files=dumps(BRIEF, core)))
+    assert (found.operator, found.names, found.is_ambiguous) == ("", (), False)
+    assert [source.is_operator for source in found.sources] == [False, False]
+
+
+def test_a_profile_names_the_operator_before_a_dump_of_the_exception(tmp_path: Path) -> None:
+    file = dumps("extra-info/data-dump/3/aclnnAdd_0_L0.AddAiCore.100.20260801040001500")
+    found = joined(join_fault(fault(), [table(tmp_path, "3,2,100,aclnnAdd_AddAiCore_Add,Add")], file))
+    assert found.operator == "aclnnAdd_AddAiCore_Add"
+    assert [source.kind for source in found.sources] == ["profile", "exception dump"]

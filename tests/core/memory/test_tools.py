@@ -294,3 +294,52 @@ def test_buffers_by_their_names(buffer: str, space: str) -> None:
 )
 def test_what_is_an_exception(reason: str, wanted: bool) -> None:
     assert msdebug.is_exception(reason) is wanted
+
+
+# ---- source lines in the log ----
+
+
+def symbolized(*groups: str) -> str:
+    text = rt(
+        "Task run failed, device_id=1, stream_id=2, task_id=3, sqe_type=0(ffts), errType=0x1(task exception)"
+    )
+    text += rt(CORE.format(unit="aivec", core=5, code="0x10", pc="0x1040"))
+    text += rt(CORE.format(unit="aicore", core=9, code="0x10", pc="0xf00"))
+    head = "[ERROR] IDEDD(7,app):2026-08-29-10:15:07.113.217 [s.cpp:9][tid:8] [Dump][Exception][Symbolize] "
+    return text + "".join(f"{head}{group}\n" for group in groups)
+
+
+def test_the_source_line_in_the_log_is_the_place() -> None:
+    (fault,) = fed(
+        symbolized(
+            "Group[0] oFile=/o/a.o fixedPCOffset=0x40 symbol=add+0x8 source=/op/add.cpp:44:9 cores=[{id=5,type=1}]",
+            "Group[1] oFile=/o/a.o fixedPCOffset=0x60 symbol=mul+0x8 source=/op/mul.cpp:7 cores=[{id=9,type=0}]",
+        )
+    )
+    assert [access.frames for access in fault.accesses] == [
+        (Frame("/op/add.cpp", 44, 9, "add"),),
+        (Frame("/op/mul.cpp", 7, None, "mul"),),
+    ]
+    assert fault.figures["core_pcs"] == ((5, 0x40, 0x40), (9, -0x100, 0x60))
+    assert fault.figures["fixed_pc_offset"] == 0x40
+
+
+def test_the_outermost_call_is_the_caller() -> None:
+    (fault,) = fed(
+        symbolized(
+            "Group[0] oFile=/o/a.o fixedPCOffset=0x40 symbol=add+0x8 source=unknown cores=[{id=5,type=1}]",
+            "Group[0] outerSrc=/op/add.cpp:90:2 innerSrc=/tk/copy.h:12:5",
+        )
+    )
+    first, second = fault.accesses
+    assert first.frames == (Frame("/tk/copy.h", 12, 5), Frame("/op/add.cpp", 90, 2, "add"))
+    assert second.frames == ()  # its core is in no group
+
+
+@pytest.mark.parametrize("source", ["unknown", "??:0:0", "?", "add.cpp", ""])
+def test_no_place_where_none_is_told(source: str) -> None:
+    (fault,) = fed(
+        symbolized(f"Group[0] oFile=/o/a.o symbol=add+0x8 source={source} cores=[{{id=5,type=1}}]")
+    )
+    assert [access.frames for access in fault.accesses] == [(), ()]
+    assert plog.source_frame(source) is None

@@ -278,3 +278,60 @@ def test_no_flipped_byte_breaks_a_workbook(folder: Path, at: int, byte: int) -> 
 def test_any_name_can_be_asked(name: str) -> None:
     look_for(name)
     cann_kind(name)
+
+
+_TRACEBACK = 'Traceback (most recent call last):\n  File "/app/t.py", line 31, in fwd\n    f()\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _TRACEBACK + "RuntimeError: ACL stream synchronize failed, error code:507035\n",
+        _TRACEBACK + "RuntimeError: NPU function error: call aclnnGather failed, error code is 561103\n",
+        _TRACEBACK + "RuntimeError: HCCL function error: HcclAllReduce, error code is 6\n",
+        _TRACEBACK + "RuntimeError: The Inner error is reported as above.\n",
+        "[ERROR] 2026-03-01-10:00:01 (PID:9, Device:1, RankID:-1) ERR00100 PTA call acl api failed\n",
+        "[ERROR] 2026-03-01-10:00:01 (PID:9, Device:1, RankID:0) ERR02200 something\n",
+        "synchronize stream failed, runtime result = 507011\n",
+        "rtStreamSynchronize:ErrCode=507035, desc=[vector core exception]\n",
+    ],
+)
+def test_a_traceback_with_a_word_of_the_runtime(tmp_path: Path, text: str) -> None:
+    assert _kind(tmp_path, "train.log", "step 1 loss=2.2\n" + text) == "runtime.console"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _TRACEBACK + "ValueError: 507035 is out of range\n",
+        _TRACEBACK + "OSError: [Errno 5] error code 12\n",
+        _TRACEBACK + "RuntimeError: CUDA error: device-side assert, error code 710\n",
+        "ERR0: nothing\nfunction error: f(x)\n",
+    ],
+)
+def test_an_ordinary_traceback_stays_foreign(tmp_path: Path, text: str) -> None:
+    assert _kind(tmp_path, "train.log", text) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ASCEND_LAUNCH_BLOCKING", "ASCEND_DUMP_SCENE", "PYTORCH_NO_NPU_MEMORY_CACHING", "ASAN_OPTIONS"),
+        *("PYTORCH_NPU_ALLOC_CONF", "MSSANITIZER_ENABLE_DEBUG_LOG", "MSANITIZER_MODE", "MSANITIZER_OUTPUT"),
+    ],
+)
+def test_one_setting_alone_is_an_environment(tmp_path: Path, name: str) -> None:
+    for text in (f"{name}=1\n", f"# job\nexport {name}=1\n", f"HOME=/root\n{name}=1\nSHLVL=1\n"):
+        assert _kind(tmp_path, "env.txt", text) == "device.environment"
+    assert _kind(tmp_path, "run.sh", f"#!/bin/sh\nexport {name}=1\npython train.py\n") == "device.script"
+    assert _kind(tmp_path, "train.py", f'import os\nos.environ["{name}"] = "1"\n') == "device.script"
+
+
+def test_a_program_that_prints_a_setting_is_no_environment(tmp_path: Path) -> None:
+    text = "start\nASCEND_LAUNCH_BLOCKING=1\nstep 1 loss 2\nstep 2 loss 1\n"
+    assert _kind(tmp_path, "train.log", text) is None
+
+
+def test_settings_in_front_of_a_log_do_not_hide_it(tmp_path: Path) -> None:
+    text = "ASCEND_LAUNCH_BLOCKING=1\n" * 400 + _FILLER + "RuntimeError: error code is 507035\n"
+    assert _kind(tmp_path, "train.log", text) == "runtime.console"
