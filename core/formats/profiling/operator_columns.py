@@ -77,13 +77,13 @@ class Growing:
             self._values[self._n : n] = self._absent
             self._n = n
 
-    def taken(self, n: int, *, is_last: bool) -> _Array:
-        """The first n values; a copy, unless nothing is added any more."""
+    def taken(self, since: int, n: int, *, is_last: bool) -> _Array:
+        """The values from `since` to n; a copy, unless nothing is added any more."""
         self.reach(n)
         if not is_last:
-            return self._values[:n].copy()
+            return self._values[since:n].copy()
         self._values.resize(n, refcheck=False)
-        return self._values
+        return self._values[since:] if since else self._values
 
     def _reserve(self, n: int) -> None:
         if n > len(self._values):
@@ -321,13 +321,13 @@ class ColumnStore:
         ]
 
     def taken(
-        self, *, is_last: bool
+        self, since: int = 0, *, is_last: bool
     ) -> tuple[dict[str, OperatorColumn], dict[str, _Array], dict[str, tuple[str, ...]]]:
         """Columns in the order of the schema (others behind them), their arrays, texts of text columns."""
         left_out = set(self.left_out())
         order = {column.name: i for i, column in enumerate(SCHEMA)}
         names = sorted((n for n in self.columns if n not in left_out), key=lambda n: order.get(n, len(order)))
         columns = {name: self.columns[name] for name in names}
-        arrays = {name: self._arrays[name].taken(self.n_rows, is_last=is_last) for name in names}
+        arrays = {name: self._arrays[name].taken(since, self.n_rows, is_last=is_last) for name in names}
         labels = {name: tuple(self._labels[name]) for name in names if name in self._labels}
         return columns, arrays, labels

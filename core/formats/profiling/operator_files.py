@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from .cells import NO_ID
+
 SAME_EXPORT_S = 10
 _NAME = re.compile(
     r"(?P<kind>op_summary|kernel_details)(?:_slice_(?P<slice>\d{1,6}))?(?P<numbers>(?:_\d+)*)\.csv",
     re.ASCII | re.IGNORECASE,
 )
 _TIME = re.compile(r"20\d{12}(?:\d{3})?", re.ASCII)
+
+_OLD_NAME = re.compile(r"(?:op_summary|task_time)_(\d{1,4})(?:_\d+){2,3}\.csv", re.ASCII | re.IGNORECASE)
+_DEVICE_FOLDER = re.compile(r"device_(\d{1,4})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +129,12 @@ def _is_near(newer: str, older: str) -> bool:
     except ValueError:  # one of them has no time, or one that no clock shows
         return False
     return seconds.total_seconds() <= SAME_EXPORT_S
+
+
+def device_of(path: Path) -> int:
+    """The device in the name of an old export, or of a folder above it; NO_ID (-1) if there is none."""
+    named = _OLD_NAME.fullmatch(path.name)
+    if named:
+        return int(named[1])
+    folders = (_DEVICE_FOLDER.fullmatch(part) for part in reversed(path.parts[-4:-1]))
+    return next((int(found[1]) for found in folders if found), NO_ID)

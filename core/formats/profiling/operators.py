@@ -6,7 +6,6 @@ duration is a duration, a row without one is a row.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from ..text_lines import LineNotes
 from .cells import NO_ID, NO_NS, NO_START
 from .columns import BY_NAME, OperatorColumn
 from .operator_columns import ColumnStore, LimitError, absent_of
+from .operator_files import device_of
 from .rows import NoHeaderError, RowSplitter
 from .table_bytes import Lines, TableBytes
 
@@ -36,8 +36,6 @@ BLOCK_BYTES = 1 << 19
 _FIRST_BLOCK_BYTES = 1 << 16
 
 _HINT = "name an op_summary_*.csv or kernel_details.csv"
-_OLD_NAME = re.compile(r"op_summary_(\d{1,4})(?:_\d+){2,3}\.csv", re.ASCII | re.IGNORECASE)
-_DEVICE_FOLDER = re.compile(r"device_(\d{1,4})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +171,17 @@ class OperatorReader:
         self._n_dropped += opened.rows.n_dropped
         self._problems += self._problems_of(opened)
 
-    def table(self) -> OperatorTable:
-        """All rows so far. Costs a copy of the columns; `finish` does not."""
-        return self._table(is_last=False)
+    def table(self, since: int = 0) -> OperatorTable:
+        """The rows so far, from row `since` on; codes of texts are the same in all of them.
+
+        Costs a copy of those rows; `finish` does not.
+        """
+        return self._table(since, is_last=False)
 
     def finish(self) -> OperatorTable:
         """Ends the file, and gives the columns away: nothing can be fed any more."""
         self.end()
-        return self._table(is_last=True)
+        return self._table(0, is_last=True)
 
     def _take(self, opened: _OpenFile, lines: Lines | None) -> None:
         """Rows of whole lines into the columns; None: what still waits for more lines."""
@@ -212,10 +213,10 @@ class OperatorReader:
             )
         return problems
 
-    def _table(self, *, is_last: bool) -> OperatorTable:
+    def _table(self, since: int, *, is_last: bool) -> OperatorTable:
         store = self._store
         left_out = store.left_out()
-        columns, arrays, labels = store.taken(is_last=is_last)
+        columns, arrays, labels = store.taken(since, is_last=is_last)
         unread = {name: cells for name, cells in store.unread.items() if name in columns}
         opened = self._open
         problems = [*self._problems, *(self._problems_of(opened) if opened is not None else ())]
@@ -227,8 +228,8 @@ class OperatorReader:
         encodings = [*self._encodings, *([opened.bytes.encoding] if opened is not None else ())]
         return OperatorTable(
             files=tuple(self._files),
-            file=store.file.taken(store.n_rows, is_last=is_last),
-            line=store.line.taken(store.n_rows, is_last=is_last),
+            file=store.file.taken(since, store.n_rows, is_last=is_last),
+            line=store.line.taken(since, store.n_rows, is_last=is_last),
             columns=columns,
             arrays=arrays,
             labels=labels,
@@ -335,12 +336,3 @@ def _read_file(
         reader.end(is_whole=False)
     except InputError as error:
         raise InputError(error.message, path=path, line=error.line, hint=error.hint) from error
-
-
-def device_of(path: Path) -> int:
-    """The device in the name of an old export, or in that of a folder above it; NO_ID if none is there."""
-    named = _OLD_NAME.fullmatch(path.name)
-    if named:
-        return int(named[1])
-    folders = (_DEVICE_FOLDER.fullmatch(part) for part in reversed(path.parts[-4:-1]))
-    return next((int(found[1]) for found in folders if found), NO_ID)

@@ -81,7 +81,7 @@ class RowSplitter:
     _held: list[bytes] = field(default_factory=list)
     _held_first: int = 0
 
-    def split(self, lines: Lines, *, is_last: bool = False) -> list[Grid]:
+    def split(self, lines: Lines) -> list[Grid]:
         """The rows of a block; those of a cell that goes over several lines once it is whole.
 
         Raises NoHeaderError.
@@ -102,12 +102,12 @@ class RowSplitter:
         grid = _grid_of(self.layout, raw, np.arange(first, first + n_lines, dtype=np.int64))
         if grid is not None and not _may_hold_header(grid):
             return [grid]
-        return self._line_by_line(raw.split(b"\n")[:-1], first, is_last)
+        return self._line_by_line(raw.split(b"\n")[:-1], first, is_last=False)
 
     def finish(self) -> list[Grid]:
         """What was held for more lines that did not come."""
         held, self._held = self._held, []
-        return self._line_by_line(held, self._held_first, True) if held else []
+        return self._line_by_line(held, self._held_first, is_last=True) if held else []
 
     def _end(self, lines: Lines) -> list[Grid]:
         """The file ends inside a line: it may be cut in a number, which would look whole."""
@@ -134,7 +134,8 @@ class RowSplitter:
             start = end + 1
         return b"", first
 
-    def _line_by_line(self, lines: list[bytes], first: int, is_last: bool) -> list[Grid]:
+    def _line_by_line(self, lines: list[bytes], first: int, *, is_last: bool) -> list[Grid]:
+        """The same for any lines; with `is_last` nothing is held for more of them."""
         grids: list[Grid] = []
         kept: list[bytes] = []
         numbers: list[int] = []

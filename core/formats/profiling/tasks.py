@@ -23,13 +23,14 @@ from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..json_window import shown_path
 from ..text_lines import LineNotes, line_blocks
+from .cells import NO_ID as NO_ID
+from .operator_files import device_of
 
 MAX_FILE_BYTES = 2 << 30
 MAX_ROWS = 5_000_000
 MAX_COLUMNS = 512
 MAX_NAME_CHARS = 4096
 MAX_LABEL_CHARS = 1 << 26
-NO_ID = -1
 
 _HINT = "name a table of msprof, e.g. op_summary_20260801120500.csv or task_time_20260801120500.csv"
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
@@ -54,8 +55,6 @@ _MAX_INT64 = 2**63 - 1
 _NO_NUMBER = 0xFFFF_FFFF  # what the writer has for "none"
 _ID = re.compile(r"(\d{1,19})(?:\.0+)?", re.ASCII)
 _LABEL_OVERHEAD = 50  # a text costs more than its characters
-_OLD_NAME = re.compile(r"(?:op_summary|task_time)_(\d{1,4})(?:_\d+){2,3}\.csv", re.ASCII | re.IGNORECASE)
-_DEVICE_FOLDER = re.compile(r"device_(\d{1,4})", re.ASCII)
 
 _Cells = Sequence[str]
 _Integers = npt.NDArray[np.int64]
@@ -123,7 +122,7 @@ def read_tasks(
     Cost: linear; a million rows take about 7 s of CPU and 200 MB.
     """
     notes = LineNotes(shown_path(path, root))
-    rows = _Rows(notes, max_rows, _device_of(path))
+    rows = _Rows(notes, max_rows, device_of(path))
     blocks = line_blocks(
         path, notes, root=root, max_bytes=MAX_FILE_BYTES, progress=progress, is_cancelled=is_cancelled
     )
@@ -152,15 +151,6 @@ def read_tasks(
         problems=notes.close(),
         **rows.finish(),
     )
-
-
-def _device_of(path: Path) -> int:
-    """The device in the name of an old export, or in that of a folder above it; NO_ID if none is there."""
-    named = _OLD_NAME.fullmatch(path.name)
-    if named:
-        return int(named[1])
-    folders = (_DEVICE_FOLDER.fullmatch(part) for part in reversed(path.parts[-4:-1]))
-    return next((int(found[1]) for found in folders if found), NO_ID)
 
 
 class _LimitError(Exception):

@@ -427,6 +427,12 @@ def test_a_file_that_grows() -> None:
     assert reader.feed(raw[cut:]) == 3
     assert told(reader.table())["name"][2] == "conv1"
     assert told(before)["name"] == told(reader.table())["name"][:2]
+    new = reader.table(since=2)
+    assert (new.line.tolist(), told(new)["name"], told(new)["start_ns"]) == (
+        [4],
+        ["conv1"],
+        [1785556800000300000],
+    )
     assert told(reader.finish())["start_ns"][2] == 1785556800000300000
 
 
