@@ -91,6 +91,11 @@ class Memory:
     object_hint: str = ""
 
     @property
+    def is_blocking(self) -> bool:
+        """Whether launches are known to have been synchronous, so that Python lines can be trusted."""
+        return _is_blocking(self.context)
+
+    @property
     def is_complete(self) -> bool:
         """True if every log shows all there was, and there is one."""
         return bool(self.trusts) and not self.problems and all(trust.is_complete for trust in self.trusts)

@@ -12,7 +12,6 @@ from npulse.core.text import Lang, safe_text, say
 from .advice import gap_text, next_step, why
 from .analyse import Memory
 from .drawing import draw, has_picture
-from .event_order import KINDS
 from .faults import LogTrust
 from .figures import (
     AREA,
@@ -25,11 +24,13 @@ from .figures import (
     site_figures,
     subject_of,
 )
-from .incidents import MISSING, REASONS, Incident
+from .incidents import MISSING, REASONS, Incident, doubt_text, reliability_of, root_name
 from .joins import Joined
 from .leaks import repeat_of
+from .missing_places import missing_excerpt_text, no_line_text, source_of
 from .phrases import raised, sentences
-from .places import Built, Missing, words_of
+from .places import Missing, can_have_place
+from .pool_advice import pool_next, pool_text, with_pool_figures
 from .sites import Site
 from .texts import TEXTS
 
@@ -52,8 +53,6 @@ _NOTICE_WORDS = {
 """By gap what the tool's own line about it holds."""
 DRAWN_CELLS = 60
 _ENDS = (".", "。", "!", "?", ":", "：")
-_NOT_OF_CODE = KINDS - {"aicore exception"} | {"pool warning"}
-"""Kinds that no line of code belongs to."""
 
 
 def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
@@ -63,11 +62,14 @@ def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
     severity = _SEVERITIES[site.first.severity]
     if role == "inherited":
         severity = "note"
-    figures = site_figures(site)
+    figures = with_pool_figures(site_figures(site), site)
     if found.cleanup is not None:
         figures["state"] = found.cleanup.states[place]
     if site.key in found.operands:
         figures["operands"] = [shown_name(text, 400) for text in found.operands[site.key]]
+    if site.first.kind == "python error":
+        is_reliable = reliability_of(site.first, found.is_blocking)
+        figures |= {"python_line_is_reliable": is_reliable} if is_reliable is not None else {}
     joined = found.joined.get(site.key)
     if joined is not None and joined.operator:
         figures |= {"operator": joined.operator, "is_likely": joined.is_likely}
@@ -102,6 +104,9 @@ def location_of(site: Site) -> Location:
 def message_of(found: Memory, place: int, lang: Lang) -> str:
     """All that matters, in sentences: what, where, how often, since when."""
     site = found.sites[place]
+    pool = pool_text(site, lang)
+    if pool:
+        return _sentences([pool, *_tail(found, place, lang)], lang)
     if site.first.is_leak:
         return _sentences([_leak(found, site, lang), *_tail(found, place, lang)], lang)
     what = why(site.earliest, lang)
@@ -125,7 +130,9 @@ def _order_of(found: Memory, site: Site, lang: Lang) -> str:
         if one.delay_s is not None:
             delay = say(TEXTS, "follows-delay", lang, delay=duration_text(one.delay_s, lang))
         reason = pick(REASONS[one.reason], lang)
-        return say(TEXTS, "follows", lang, root=_name_of(incident), delay=delay, reason=reason)
+        told = say(TEXTS, "follows", lang, root=_name_of(incident), delay=delay, reason=reason)
+        doubt = doubt_text(one, lang)
+        return told + (say(TEXTS, "semicolon", lang) + doubt if doubt else "")
     root = found.incident_of.get(site.key)
     return "" if root is None or not root.missing else pick(MISSING[root.missing], lang)
 
@@ -164,8 +171,7 @@ def _who(site: Site, said: str, lang: Lang) -> str:
 
 def _name_of(incident: Incident) -> str:
     """How the root of an incident is called."""
-    root = incident.root
-    return shown_name(str(root.figures.get("op_type") or root.access.kernel or root.kind))
+    return shown_name(root_name(incident.root))
 
 
 def _sentences(parts: list[str], lang: Lang) -> str:
@@ -226,16 +232,17 @@ def _earliest(site: Site, lang: Lang) -> str:
 def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
     """What a place lacks, what it is joined to, what follows from it, what is doubtful about it."""
     site = found.sites[place]
-    reason = why_no_place(found, site)
+    reason = why_no_place(site)
     if reason is not None:
-        text = say(TEXTS, "place-unknown", lang, reason=words_of(reason, lang, _built(site)))
+        text = say(TEXTS, "place-unknown", lang, reason=no_line_text(site.first, reason, lang))
         if site.n > 1 and not site.pcs:
             text += say(TEXTS, "semicolon", lang) + say(TEXTS, "several-places", lang)
         yield text
+    yield missing_excerpt_text(found, site, lang)
     yield _joined(found, site, lang)
     incident = found.incident_of.get(site.key)
     if incident is not None and incident.secondary:
-        yield counted(lang, "consequences", len(incident.secondary))
+        yield counted(lang, "consequences", incident.n_consequences)
     if site.resolved_by:
         yield say(TEXTS, "resolved", lang, name=shown_name(site.resolved_by))
     if site.n_cut:
@@ -248,24 +255,14 @@ def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
         yield say(TEXTS, f"state-{found.cleanup.states[place]}", lang)
 
 
-def why_no_place(found: Memory, site: Site) -> Missing | None:
+def why_no_place(site: Site) -> Missing | None:
     """Why no line is known, as far as the log itself decides it; None where there is one or none belongs."""
-    is_of_code = site.first.kind not in _NOT_OF_CODE
-    if site.is_place_known or site.group or not site.first.accesses or not is_of_code:
+    if site.is_place_known or site.group or not can_have_place(site.first):
         return None
     place = site.place
     if place is not None and place.has_file:
         return Missing("line-zero")
     return Missing("unknown-file")
-
-
-def _built(site: Site) -> Built:
-    """What the place of a site is in."""
-    if site.first.tool not in ("msSanitizer", "CANN"):
-        return "host"
-    access = site.first.access
-    is_of_host = site.first.tool == "msSanitizer" and not (access.kernel or site.cores or site.pcs)
-    return "runtime-call" if is_of_host else "kernel"
 
 
 def _joined(found: Memory, site: Site, lang: Lang) -> str:
@@ -284,8 +281,11 @@ def _joined(found: Memory, site: Site, lang: Lang) -> str:
 def _operator_text(joined: Joined, lang: Lang) -> str:
     source = joined.sources[0]
     if not joined.operator:
-        names = dict.fromkeys(safe_text(one.name, 80) for one in joined.sources)
-        return say(TEXTS, "joined-several", lang, names=", ".join(list(names)[:4]))
+        names = [safe_text(name, 80) for name in joined.names[:4]]
+        if names:
+            return say(TEXTS, "joined-several", lang, names=say(TEXTS, "comma", lang).join(names))
+        files = say(TEXTS, "comma", lang).join(shown_name(one.name, 80) for one in joined.sources[:4])
+        return say(TEXTS, "joined-files", lang, kind=source.kind, names=files)
     values = {
         "name": shown_name(joined.operator),
         "kind": source.kind,
@@ -299,17 +299,7 @@ def next_of(found: Memory, place: int, lang: Lang) -> str:
     site = found.sites[place]
     if site.key in found.secondary_of:
         return say(TEXTS, "follows-next", lang, root=_name_of(found.secondary_of[site.key][1]))
-    return next_step(site.earliest, lang)
-
-
-def source_of(found: Memory, site: Site) -> str:
-    """'file:line code' where the source is at hand."""
-    excerpts = found.excerpts.get(site.key, ())
-    for excerpt in excerpts:
-        code = next((text for number, text in excerpt.lines if number == excerpt.marked), None)
-        if code is not None:
-            return f"{place_text(excerpt.frame)} {code.strip()}"
-    return ""
+    return pool_next(site, lang) or next_step(site.earliest, lang)
 
 
 def _related(found: Memory, site: Site) -> Iterator[Related]:

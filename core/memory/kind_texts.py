@@ -416,7 +416,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "CANN 推算 PC 位于 kernel 起点后 {offset} 处。",
     ),
     "pc-before": (
-        "The program counter lies {offset} in front of the kernel: its start belongs to another function.",
+        "The program counter lies {offset} in front of the kernel: its start may belong to another function.",
         "PC 位于 kernel 起点之前 {offset}：该起点属于另一个函数。",
     ),
     "task-ids": ("On {ids}.", "位于 {ids}。"),
@@ -519,16 +519,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "It needs {ratio} times what there is, {excess} too many.",
         "需求是可用量的 {ratio} 倍，多出 {excess}。",
     ),
-    "why-pool": ("The tool warns about a block of a memory pool.", "工具对内存池中的某个内存块给出警告。"),
-    "pool-kind-held": ("It is still held.", "它仍被持有。"),
-    "pool-kind-allocated twice": (
-        "It was allocated twice without being freed in between.",
-        "它被重复分配，中间没有释放。",
-    ),
-    "pool-kind-released in vain": ("It was released although it was not allocated.", "它未被分配却被释放。"),
-    "pool-kind-not released": ("It was not released.", "它没有被释放。"),
-    "pool-name": ("Its pool: {pool}.", "内存池：{pool}。"),
-    "pool-steps": ("It has lasted for {n} steps.", "已持续 {n} 个 step。"),
     "why-stop": ("The debugger stopped here.", "调试器在此处停下。"),
     "stop-reason": ("Reason: {reason}.", "原因：{reason}。"),
     "why-stop-late": (
@@ -769,10 +759,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Make the block smaller or split the axis; double buffering (multibuffer) needs the buffers twice.",
         "减小分块或切分该轴；双缓冲（multibuffer）会使缓存需求加倍。",
     ),
-    "next-pool": (
-        "Look at the call stack of its allocation (msMemScope writes it into its CSV); free it, or keep it on purpose.",
-        "查看其分配的调用栈（msMemScope 写在 CSV 中）；释放它，或确认是有意保留。",
-    ),
     "next-stop": (
         "Read variables and memory of this core in msDebug (ascend info cores, memory read).",
         "在 msDebug 中查看该核的变量与内存（ascend info cores、memory read）。",
@@ -898,7 +884,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "python error": ("why-python", "next-python"),
     "out of memory": ("why-oom", "next-oom-look"),
     "buffer overflow at compile time": ("why-compile", "next-compile"),
-    "pool warning": ("why-pool", "next-pool"),
+    "pool warning": ("why-other", "next-read"),
     "debugger stop": ("why-stop", "next-stop"),
 }
 """Kind -> (what happened, what to do): keys of `TEXTS`."""

@@ -14,7 +14,6 @@ from .kind_texts import TEXTS
 from .phrases import (
     MAX_MESSAGE,
     amount_text,
-    block_text,
     bytes_text,
     int_of,
     joined,
@@ -359,21 +358,6 @@ def _next_compile(fault: Fault, lang: Lang) -> list[str]:
     return told
 
 
-def _why_pool(fault: Fault, lang: Lang) -> list[str]:
-    told = [_said("why-pool", lang)]
-    key = f"pool-kind-{text_of(fault, 'warning', 40)}"
-    if key in TEXTS:
-        told.append(_said(key, lang))
-    n_steps, pool = int_of(fault, "n_steps"), text_of(fault, "pool", 40)
-    if n_steps is not None:
-        told.append(_said("pool-steps", lang, n=f"{n_steps:,}"))
-    if fault.size_bytes is not None:
-        told.append(_said("kept-size", lang, size=bytes_text(fault.size_bytes, lang)))
-    if pool:
-        told.append(_said("pool-name", lang, pool=pool))
-    return [*told, block_text(fault, lang)]
-
-
 def _why_stop(fault: Fault, lang: Lang) -> list[str]:
     reason = text_of(fault, "reason", 60) or quoted(fault.message, 60)
     is_error = reason.endswith("_ERROR")
@@ -389,7 +373,6 @@ MORE: Mapping[str, Callable[[Fault, Lang], list[str]]] = {
     "python error": _why_python,
     "out of memory": _why_shortage,
     "buffer overflow at compile time": _why_compile,
-    "pool warning": _why_pool,
     "debugger stop": _why_stop,
 }
 """Kind -> what happened, as sentences."""
@@ -402,7 +385,6 @@ NEXT: Mapping[str, Callable[[Fault, Lang], list[str]]] = {
     "python error": _next_python,
     "out of memory": _next_shortage,
     "buffer overflow at compile time": _next_compile,
-    "pool warning": lambda _, lang: [_said("next-pool", lang)],
     "debugger stop": lambda _, lang: [_said("next-stop", lang)],
 }
 """Kind -> what to do, as sentences."""

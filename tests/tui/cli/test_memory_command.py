@@ -47,7 +47,9 @@ def test_source_roots_may_be_given_several_times(
     code, made = answer(capsys, log, "--source-root", tmp_path / "a", "--source-root", tmp_path / "b")
     assert code == 1 and made["verdict"] == "fail"
     findings = made["findings"]
-    assert isinstance(findings, list) and findings[0]["source"] == "/build/op/add_custom.cpp:2 two();"
+    assert isinstance(findings, list)
+    assert findings[0]["source"] == f"{tmp_path / 'b' / 'add_custom.cpp'}:2 two();"
+    assert findings[0]["subject"] == "/build/op/add_custom.cpp:2"
     assert run(["memory", str(log), "--source-root", str(tmp_path / "none")]) == 2
 
 
