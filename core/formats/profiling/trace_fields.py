@@ -7,9 +7,8 @@ Common events are read by numpy from the places that the scan found. Events writ
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from .trace_blocks import (
     ARG_ABSENT,
     ARG_FLOAT,
     ARG_INT,
-    ARG_OTHER,
     ARG_TEXT,
     NO_CODE,
     ArgColumn,
@@ -32,10 +30,21 @@ from .trace_known import N_ID_WORDS, N_STRING_WORDS, Known, string_words, words_
 from .trace_numbers import NO_TIME, Bytes, Decimals, Flags, Integers, decimals_at, ns_of
 from .trace_scan import Keys, Scan
 from .trace_tables import Ids, Labels, Names
+from .trace_values import (
+    MAX_FLOW_DIGITS,
+    NumberText,
+    Tally,
+    args_at,
+    as_text,
+    empty_args,
+    float_of,
+    flow_name,
+    parse_event,
+    take_arg,
+)
 
 MAX_EVENT_BYTES = 4 << 20
 MAX_ID_CHARS = 400
-MAX_FLOW_DIGITS = 400
 MAX_STRING_BYTES = 8 * N_STRING_WORDS
 
 _FIELDS = ("ph", "name", "pid", "tid", "ts", "dur", "cat", "id", "args")
@@ -46,58 +55,6 @@ _IS_DIGIT = np.zeros(256, np.bool_)
 _IS_DIGIT[list(b"0123456789")] = True
 _QUOTE, _OPEN_BRACE = 34, 123
 _WORDS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF], np.int64)  # the first n bytes of four
-
-
-class NumberText(str):
-    """A number as it was written, with all of its digits."""
-
-
-def _any_int(digits: str) -> int | NumberText:
-    """Python refuses to convert numbers of thousands of digits, and nobody needs them."""
-    return int(digits) if len(digits) < 400 else NumberText(digits[:400])
-
-
-def parse_event(raw: bytes) -> Any:
-    """One element by the json module; floats are `NumberText`. Raises ValueError, RecursionError."""
-    return _decoder.decode(raw.decode("utf-8", "replace"))
-
-
-def parse_at_start(text: str) -> tuple[Any, int]:
-    """The element that a text begins with, and where it ends. Raises as `parse_event`."""
-    value, end = _decoder.raw_decode(text)
-    return value, end
-
-
-_decoder = json.JSONDecoder(
-    strict=False, parse_float=NumberText, parse_int=_any_int, parse_constant=NumberText
-)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What the state tells of all blocks together."""
-
-    n_by_phase: Counter[str] = field(default_factory=Counter)
-    n_at_zero: int = 0
-    n_without_time: int = 0
-    n_rounded: int = 0
-    n_bad_values: int = 0
-    is_time_text: bool = False
-    first_ns: int | None = None
-    last_ns: int | None = None
-
-    def add_events(self, events: Events) -> None:
-        has_time = events.start_ns != NO_TIME
-        self.n_without_time += int((~has_time).sum())
-        self.n_at_zero += int(events.is_at_zero.sum())
-        at = np.flatnonzero(has_time & ~events.is_at_zero)
-        if len(at):
-            starts, durations = events.start_ns[at], events.duration_ns[at]
-            durations = np.maximum(durations, 0)  # none, and NO_TIME
-            ends = starts + np.minimum(durations, 2**63 - 1 - np.maximum(starts, 0))
-            first, last = int(starts.min()), int(ends.max())
-            self.first_ns = first if self.first_ns is None else min(self.first_ns, first)
-            self.last_ns = last if self.last_ns is None else max(self.last_ns, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +114,7 @@ class _Rows:
         self.id = np.full(n, NO_CODE, np.int64)
         self.id_texts: dict[int, str] = {}
         self.is_odd = found.is_odd | (found.ends - found.starts >= MAX_EVENT_BYTES)
-        self.args = {name: _empty_args(n) for name in owner.wanted}
+        self.args = {name: empty_args(n) for name in owner.wanted}
         self.series: list[tuple[Integers, Integers, Any]] = []  # event, code, value of counters
         self.bad: list[BadElement] = []
         self.is_rounded = np.zeros(n, np.bool_)
@@ -399,10 +356,10 @@ class _Rows:
         labels, ids = self.owner.labels, self.owner.ids
         name = event.get("name")
         if name is not None:
-            text = _as_text(name)
-            self.name[i] = labels.code(_flow_name(text) if phase in "stf" else text)
+            text = as_text(name)
+            self.name[i] = labels.code(flow_name(text) if phase in "stf" else text)
         if (category := event.get("cat")) is not None:
-            self.category[i] = labels.code(_as_text(category))
+            self.category[i] = labels.code(as_text(category))
         self.pid[i], self.tid[i] = ids.code(event.get("pid")), ids.code(event.get("tid"))
         self.start_ns[i] = self._time(i, event, "ts")
         self.duration_ns[i] = self._time(i, event, "dur")
@@ -412,7 +369,7 @@ class _Rows:
         if not isinstance(args, dict):
             return
         for wanted, column in self.args.items():
-            _take_arg(i, args.get(wanted), wanted in args, column, labels)
+            take_arg(i, args.get(wanted), wanted in args, column, labels)
         if phase == "C":
             self._take_counters(i, args)
 
@@ -440,7 +397,7 @@ class _Rows:
 
     def _take_counters(self, i: int, args: dict[str, Any]) -> None:
         for series, value in args.items():
-            number = _float(value)
+            number = float_of(value)
             if number is None:
                 self.owner.tally.n_bad_values += 1
                 continue
@@ -468,7 +425,7 @@ class _Rows:
             self.start_ns[at],
             self.duration_ns[at],
             byte[at],
-            {name: _args_at(column, at) for name, column in self.args.items()},
+            {name: args_at(column, at) for name, column in self.args.items()},
         )
         tally.add_events(events)
         flows = self._flows(np.flatnonzero(is_flow), byte)
@@ -531,51 +488,6 @@ def _is_in_escape(text: Bytes, ends: Integers) -> Flags:
     for distance in range(1, 6):
         found |= text[ends - distance] == 92
     return found
-
-
-def _empty_args(n: int) -> ArgColumn:
-    return ArgColumn(
-        np.full(n, ARG_ABSENT, np.uint8),
-        np.zeros(n, np.int64),
-        np.full(n, np.nan, np.float64),
-        np.full(n, NO_CODE, np.int32),
-    )
-
-
-def _args_at(column: ArgColumn, at: Integers) -> ArgColumn:
-    return ArgColumn(column.kind[at], column.integers[at], column.floats[at], column.texts[at])
-
-
-def _take_arg(i: int, value: Any, is_there: bool, column: ArgColumn, labels: Labels) -> None:
-    if not is_there:
-        return
-    number = _float(value)
-    if isinstance(value, str) and not isinstance(value, NumberText):
-        column.kind[i], column.texts[i] = ARG_TEXT, labels.code(value)
-    elif number is None or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-        column.kind[i] = ARG_OTHER
-    elif isinstance(value, int):
-        column.kind[i], column.integers[i], column.floats[i] = ARG_INT, value, number
-    else:
-        column.kind[i], column.floats[i] = ARG_FLOAT, number
-
-
-def _float(value: Any) -> float | None:
-    """The number that a parsed value is; None for text, true, lists and the like."""
-    if isinstance(value, bool) or not isinstance(value, (int, NumberText)):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _flow_name(text: str) -> str:
-    return text[:-MAX_FLOW_DIGITS] + text[-MAX_FLOW_DIGITS:].rstrip("0123456789")
 
 
 def _is_repeated(values: Integers) -> Flags:

@@ -79,7 +79,7 @@ class Scan:
 def scan(block: bytes) -> Scan:
     """The structure of a block. Numbers and words between the strings are not checked here.
 
-    Cost: about 2.5 ms a MB. Memory: some 10 bytes a byte, at worst 100.
+    Cost: about 5 ms a MB. Memory: some 10 bytes a byte, at worst 100.
     """
     n = len(block)
     padded = np.frombuffer(b" " + block + b" " * PAD_BYTES, np.uint8)

@@ -514,6 +514,19 @@ def test_a_file_of_broken_events_ends_soon() -> None:
     )
 
 
+def test_a_file_of_what_is_no_event_ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace, "_PATIENCE_BYTES", 100_000)
+    _, _, state = read("[" + ", ".join(["{}"] * 10_000) + "]", step=1000)
+    assert state.is_cut and 700 < state.n_dropped < 2000
+    assert [p.kind for p in state.problems if "nothing from here on" in p.message] == ["limit"]
+
+
+def test_problems_that_are_not_shown_are_counted() -> None:
+    _, _, state = read("[" + ", ".join(["{}"] * 100) + "]")
+    assert state.n_dropped == 100 and len(state.problems) == 21
+    assert state.problems[-1].message == "80 more problems in this file"
+
+
 def test_names_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = TraceReader()
     monkeypatch.setattr(reader._columns.labels, "_n_left", 2000)

@@ -57,8 +57,8 @@ def write_trace(path: Path, n_operators: int) -> int:
             calls = f', "Call stack": "{stack}"' if i % 4 == 0 else ""
             file.write(
                 f', {{"ph": "X", "name": "{name}", "pid": 3096504, "tid": 3096504, "ts": "{times[0]}", '
-                f'"dur": {rng.random() * 99:.2f}, "cat": "cpu_op", "args": {{"Sequence number": {i}, "Input Dims": '
-                f'"4096,1024;\\\\r\\\\n4096,1024", "Input type": "c10::BFloat16;\\\\r\\\\nScalar"{calls}}}}}'
+                f'"dur": {rng.random() * 99:.2f}, "cat": "cpu_op", "args": {{"Sequence number": {i}, '
+                f'"Input Dims": "4096,1024;\\\\r\\\\n4096,1024", "Input type": "Scalar"{calls}}}}}'
                 f', {{"ph": "s", "bp": "e", "name": "torch_to_npu", "id": {at_ns}, "pid": 3096504, '
                 f'"tid": 3096504, "ts": "{times[1]}", "cat": "async_npu"}}'
                 f', {{"name": "aclnn{name[6:]}_AiCore", "pid": 3170820512, "tid": 2, "ts": "{times[2]}", '
