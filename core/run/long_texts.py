@@ -10,7 +10,7 @@ import stat
 from dataclasses import dataclass
 
 from . import signatures
-from .peek import plain
+from .peek import is_text, plain
 from .sniff import Sniffed
 
 PIECE_BYTES = 1 << 18
@@ -50,7 +50,7 @@ def look_through(path: str, allowance: Allowance) -> Sniffed | None:
         at, kept = 0, b""
         while at < end:
             piece = os.pread(fd, min(PIECE_BYTES, end - at), at)
-            if not piece or (not at and b"\0" in piece[:1024]):
+            if not piece or (not at and not is_text(piece)):
                 return None
             allowance.n_bytes -= len(piece)
             at += len(piece)

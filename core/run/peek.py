@@ -64,8 +64,23 @@ def peek(path: str, *, head: int = HEAD_BYTES, tail: int = 0, follow: bool = Fal
 
 
 def plain(raw: bytes) -> bytes:
-    """Log bytes without colour codes and carriage returns."""
+    """Log bytes without colour codes, carriage returns and NULs.
+
+    NULs are every second byte of a log in UTF-16, and the beginning of one that was emptied under its writer.
+    """
+    if b"\0" in raw:
+        raw = raw.replace(b"\0", b"")
     return _ESCAPE.sub(b"", raw).replace(b"\r", b"") if b"\x1b" in raw or b"\r" in raw else raw
+
+
+def is_text(head: bytes) -> bool:
+    """False for what begins like a binary file: NULs that are neither UTF-16 nor a hole at the beginning."""
+    start = head[:1024]
+    if b"\0" not in start or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    if b"\0" not in start.lstrip(b"\0"):
+        return True
+    return not start[:64:2].strip(b"\0") or not start[1:64:2].strip(b"\0")
 
 
 def first_line(head: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 from ..findings import Completeness
 from ..formats.kernel_object import is_kernel_object
 from . import signatures
-from .peek import Peek, columns, json_keys, looks_closed, peek, plain, workbook_texts
+from .peek import Peek, columns, is_text, json_keys, looks_closed, peek, plain, workbook_texts
 
 Look = Literal[
     "csv",
@@ -279,7 +279,7 @@ def _json_kind(name: str, head: bytes) -> str | None:
 
 
 def _text_kind(seen: Peek) -> str | None:
-    if b"\0" in seen.head[:1024] and seen.head[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+    if not is_text(seen.head):
         return None
     found = None
     for part in filter(None, (seen.head, seen.tail)):

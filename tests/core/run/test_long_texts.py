@@ -59,3 +59,19 @@ def test_a_link_is_not_read(tmp_path: Path) -> None:
     run.mkdir()
     (run / "train.log").symlink_to(outside)
     assert kinds(run) == []
+
+
+LEAK = "==7==ERROR: LeakSanitizer: detected memory leaks\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_logs_in_utf_16(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "short.log").write_text(OOM, encoding=encoding)
+    (tmp_path / "long.log").write_text(NOISE * 9000 + OOM + NOISE * 9000, encoding=encoding)
+    assert kinds(tmp_path) == ["runtime.console"] * 2
+
+
+def test_a_log_that_was_emptied_under_its_writer(tmp_path: Path) -> None:
+    """The writer goes on at its old place: what is before reads as NULs."""
+    (tmp_path / "asan.log").write_bytes(b"\0" * 5000 + LEAK.encode())
+    assert kinds(tmp_path) == ["sanitizer.host"]
