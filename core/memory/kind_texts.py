@@ -468,6 +468,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The model needs more than there is: {allocated} in tensors and {tried} more are {needed}, the limit is {limit}.",
         "模型需求超过上限：张量已占 {allocated}，再加 {tried} 为 {needed}，上限 {limit}。",
     ),
+    "oom-too-large-beside": (
+        "The model is too large for the device: {allocated} in tensors ({share} of {total}) and {tried} more are {needed}, but at most {most} can be had. The rest, {kept}, is kept outside of this allocator (driver, context, collectives).",
+        "模型超出设备容量：张量已占 {allocated}（{total} 的 {share}），再加 {tried} 为 {needed}，最多只能得到 {most}。其余 {kept} 在本分配器之外（驱动、context、集合通信）。",
+    ),
     "oom-too-large-alone": (
         "This request alone is above the limit of {limit}.",
         "仅此一次分配就超过上限 {limit}。",

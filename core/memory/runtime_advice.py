@@ -276,6 +276,21 @@ def _causes(found: Shortage, lang: Lang) -> list[str]:
                     limit=size(found.limit_bytes),
                 )
             )
+    elif found.is_too_large_beside:
+        share = (found.allocated_bytes or 0) / (found.total_bytes or 1)
+        told.append(
+            _said(
+                "oom-too-large-beside",
+                lang,
+                allocated=size(found.allocated_bytes),
+                share=f"{share:.0%}",
+                total=size(found.total_bytes),
+                tried=size(found.tried_bytes),
+                needed=size(found.needed_bytes),
+                most=size(found.reachable_bytes),
+                kept=size(found.others_bytes),
+            )
+        )
     unused, available = size(found.unused_bytes), size(found.available_bytes)
     if found.is_awaited:
         awaited, idle = size(found.awaited_bytes), size(found.idle_bytes)
@@ -297,7 +312,7 @@ def _next_shortage(fault: Fault, lang: Lang) -> list[str]:
     found = shortage(fault.figures)
     is_cuda = "CUDA" in (text_of(fault, "device"), *fault.message[:200].replace(":", " ").split())
     told = []
-    if found.is_too_large:
+    if found.is_too_large or found.is_too_large_beside:
         told.append(_said("next-oom-large", lang))
     if found.is_awaited:
         told.append(_said("next-oom-awaited", lang))

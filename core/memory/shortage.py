@@ -55,6 +55,26 @@ class Shortage:
             return True  # alone, whatever else there is
         return None if self.needed_bytes is None else self.needed_bytes > self.limit_bytes
 
+    @property
+    def reachable_bytes(self) -> int | None:
+        """What tensors of this process could have in all as things stand: what they have, what is reserved
+        beside them, what can still be had."""
+        if self.allocated_bytes is None or self.unused_bytes is None or self.available_bytes is None:
+            return None
+        return self.allocated_bytes + self.unused_bytes + self.available_bytes
+
+    @property
+    def is_too_large_beside(self) -> bool | None:
+        """It would fit on the device alone, not beside what the driver, the context and the like keep.
+
+        False where that is much: then others hold the device, which is another cause.
+        """
+        if self.is_too_large or self.is_held_by_others:
+            return False
+        if self.needed_bytes is None or self.reachable_bytes is None or self.is_held_by_others is None:
+            return None
+        return self.needed_bytes > self.reachable_bytes
+
     # ---- its memory is in pieces ----
 
     @property

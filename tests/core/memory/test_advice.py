@@ -299,6 +299,14 @@ def test_out_of_memory_without_figures_names_no_cause() -> None:
     assert "expandable" not in next_step(bare, "en")
 
 
+def test_a_model_that_leaves_no_room_beside_the_driver() -> None:
+    full = oom(tried=2.0, total=60.97, allocated=58.0, active=58.0, free=1.2, reserved=58.5)
+    said = why(full, "en")
+    assert "too large for the device" in said and "95% of 60.97 GiB" in said and "at most 59.70 GiB" in said
+    assert "None of the figures" not in said and "spread the model" in next_step(full, "en")
+    assert "95%" in why(full, "zh")
+
+
 def test_settings_are_those_of_the_framework() -> None:
     told = {"tried": 5.0, "total": 60.0, "allocated": 40.0, "free": 1.0, "reserved": 58.0}
     assert "ALLOC_CONF" not in next_step(oom("MindSpore", **told), "en")

@@ -36,6 +36,17 @@ def test_a_model_that_is_too_large() -> None:
     assert (found.needed_bytes, found.limit_bytes) == (34 * GIB, 32 * GIB)
 
 
+def test_a_model_that_is_too_large_beside_what_the_driver_keeps() -> None:
+    found = gib(tried=2, total=60.97, allocated=58, active=58, free=1.2, reserved=58.5)
+    assert answers(found) == (False, False, False) and found.is_too_large_beside is True
+    assert found.reachable_bytes == pytest.approx(59.7 * GIB, abs=4)  # 58.5 reserved and 1.2 free
+    fits = gib(tried=1.6, total=60.97, allocated=58, active=58, free=1.2, reserved=58.5)
+    assert fits.is_too_large_beside is False and fits.would_fit_joined is True
+    others = gib(tried=2, total=64, allocated=10, active=10, free=1, reserved=10.5)
+    assert others.is_too_large_beside is False and others.is_held_by_others is True
+    assert gib(tried=2, allocated=58, free=1.2, reserved=58.5).is_too_large_beside is None  # no total
+
+
 def test_a_limit_counts_as_the_device() -> None:
     found = gib(tried=4, total=32, allocated=6, active=6, free=24, allowed=8, reserved=6.5)
     assert found.is_too_large is True and found.limit_bytes == 8 * GIB
