@@ -5,13 +5,14 @@ direction. What stays: figures, rules, roles, numbers in names (layers, calls, r
 framework's own calls (Functional.linear.8.forward, Tensor.add.3.forward), and of input, output, parameters.
 One name has one hash everywhere and in every report, so that two masked reports can be laid side by side.
 Of a source line the file (hidden) and the number stay, its code goes. Values of scalar arguments stay.
+Of memory faults kernels, functions, variables and source files are names too: they are the user's code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,9 +32,29 @@ _KEPT = re.compile(
 """Numbers, the tools' own names, words for the sides, and what is hidden already."""
 
 
+_WORDS = ("kernel_name", "kernel", "op_type", "node_name", "function", "variable", "operator")
+"""Figures and columns that hold one name of the user's."""
+_PLACES = (
+    "file",
+    "second_file",
+    "second_place",
+    "artifact",
+    "allocated_at",
+    "freed_at",
+    "places",
+    "artifacts",
+)
+"""Those that hold files, with or without a line."""
+_CODE = ("code_text",)
+_LINE = re.compile(r"(.*?)((?::(?:\d+|\?)){0,2})", re.DOTALL)
+_MAX_WORDS = 2000
+_FIELDS = frozenset((*_WORDS, *_PLACES, *_CODE))
+_SOURCE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|h|hh|hpp|py|asc|o)$")
+
+
 def masked(report: Report) -> Report:
     """The report with its names hidden: for text, Markdown, CSV and JSON alike."""
-    names = _Names(_known(report))
+    names = _Names(_known(report), _words(report))
     return replace(
         report,
         run=hide_path(report.run),
@@ -84,13 +105,51 @@ class _Names:
     """Texts with all names hidden: those that the report gives by themselves, and what looks like one."""
 
     known: Mapping[str, str]
+    words: re.Pattern[str] | None
 
     def hide(self, text: str) -> str:
+        if self.words is not None:
+            text = self.words.sub(lambda match: _hidden_name(match[0]), text)
         for name, hidden in self.known.items():  # longest first: a name may hold blanks, no pattern sees that
             text = text.replace(name, hidden)
         text = _MODULE.sub(_hide_module, text)
         text = _PATH.sub(lambda match: hide_path(match[0]), text)
         return _FILE.sub(lambda match: _hide_part(match[0]), text)
+
+
+def _hidden_name(name: str) -> str:
+    """A file by its parts, any other name as one word."""
+    return hide_place(name) if "/" in name or "\\" in name or _SOURCE.search(name) else hide_word(name)
+
+
+def hide_place(text: str) -> str:
+    """A file hidden by its parts, its line and column kept."""
+    found = _LINE.fullmatch(text)
+    return hide_path(text) if found is None else hide_path(found[1]) + found[2]
+
+
+def _words(report: Report) -> re.Pattern[str] | None:
+    """What findings of memory name as kernels, functions and files, wherever it stands in a text."""
+    if report.command != "memory":
+        return None
+    found: dict[str, None] = {}
+    for finding in report.findings:
+        for key in _WORDS:
+            value = finding.figures.get(key)
+            if isinstance(value, str) and not _KEPT.fullmatch(value):
+                found[value] = None
+        for key in ("file", "allocated_at", "freed_at", "places"):
+            values = finding.figures.get(key)
+            for value in values if isinstance(values, list) else (values,):
+                if isinstance(value, str) and (bare := _LINE.fullmatch(value)):
+                    found[bare[1]] = None
+        for related in finding.related:
+            if related.figures.get("how"):
+                found[related.subject] = None
+    names = sorted(filter(None, found), key=lambda name: (-len(name), name))[:_MAX_WORDS]
+    if not names:
+        return None
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, names)) + r")(?!\w)")
 
 
 def _known(report: Report) -> dict[str, str]:
@@ -136,7 +195,21 @@ def _problem(problem: Problem, names: _Names) -> Problem:
 
 
 def _figures(figures: Mapping[str, Any], names: _Names) -> dict[str, Any]:
-    return {key: _value(value, names) for key, value in figures.items()}
+    return {
+        key: _field(key, value, names) if key in _FIELDS else _value(value, names)
+        for key, value in figures.items()
+    }
+
+
+def _field(key: str, value: Any, names: _Names) -> Any:
+    """A figure that holds names alone; of other areas than memory it is text as any other."""
+    if isinstance(value, (list, tuple)):
+        return [_field(key, one, names) for one in value]
+    if not isinstance(value, str) or names.words is None:
+        return _value(value, names)
+    if key in _CODE:
+        return hide_word(value)
+    return hide_place(value) if key in _PLACES else _hidden_name(value)
 
 
 def _value(value: Any, names: _Names) -> Any:
@@ -148,11 +221,19 @@ def _value(value: Any, names: _Names) -> Any:
 
 
 def _table(table: Table, names: _Names) -> Table:
-    return replace(table, columns=tuple(_column(column, names) for column in table.columns))
+    is_memory = table.name == "memory"
+    return replace(table, columns=tuple(_column(column, names, is_memory) for column in table.columns))
 
 
-def _column(column: Column, names: _Names) -> Column:
-    return column if column.labels is None else replace(column, labels=_Hidden(column.labels, names))
+def _column(column: Column, names: _Names, is_memory: bool) -> Column:
+    if column.labels is None:
+        return column
+    hide: Callable[[str], str] = hide_name
+    if is_memory and column.name in ("subject", *_PLACES):
+        hide = hide_place
+    elif is_memory and column.name in _WORDS:
+        hide = _hidden_name
+    return replace(column, labels=_Hidden(column.labels, hide))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +241,10 @@ class _Hidden(Labels):
     """Labels hidden when asked for."""
 
     labels: Sequence[str]
-    names: _Names
+    hide: Callable[[str], str]
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def label(self, index: int) -> str:
-        return hide_name(self.labels[index])
+        return self.hide(self.labels[index])

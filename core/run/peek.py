@@ -25,6 +25,15 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MAGICS = (
+    b"\x7fELF",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"\x89PNG",
+    b"\x93NUMPY",
+    b"SQLite format 3\0",
+    b"\x28\xb5\x2f\xfd",
+)
 _ESCAPE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _JSON_TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 _SHEET_TEXT = re.compile(rb"<t(?: [^>]*)?>([^<]{1,200})</t>")
@@ -74,11 +83,18 @@ def plain(raw: bytes) -> bytes:
 
 
 def is_text(head: bytes) -> bool:
-    """False for what begins like a binary file: NULs that are neither UTF-16 nor a hole at the beginning."""
+    """False for what begins like a binary file: by its magic, or a tenth of NULs and more.
+
+    A program's own output between a log's lines may hold single NULs; UTF-16 and the hole that an emptied log
+    begins with hold many.
+    """
     start = head[:1024]
+    if start.startswith(_MAGICS):
+        return False
     if b"\0" not in start or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return True
-    if b"\0" not in start.lstrip(b"\0"):
+    rest = start.lstrip(b"\0")
+    if rest.count(b"\0") * 10 < len(rest) or not rest:
         return True
     return not start[:64:2].strip(b"\0") or not start[1:64:2].strip(b"\0")
 

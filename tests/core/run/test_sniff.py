@@ -202,6 +202,16 @@ def test_scripts_by_the_settings_in_them(tmp_path: Path, name: str, text: str, k
 
 def test_a_binary_is_no_log(tmp_path: Path) -> None:
     assert _kind(tmp_path, "a.out", b"\x7fELF\0\0[mssanitizer] Start") is None
+    assert _kind(tmp_path, "b.out", b"\0\1\0\0\2\0" * 9 + b"[mssanitizer] Start") is None
+
+
+@pytest.mark.parametrize("place", [0, 30, 200])
+def test_single_nuls_of_a_programs_own_output_do_not_hide_a_log(tmp_path: Path, place: int) -> None:
+    log = b"[mssanitizer] Start memcheck sanitizer on kernel k\nloss 0.25 0.21 0.19\n" * 4
+    assert _kind(tmp_path, "a.log", log[:place] + b"\0 nan\0\n" + log[place:]) == _kind(
+        tmp_path, "b.log", log
+    )
+    assert _kind(tmp_path, "b.log", log) is not None
 
 
 @pytest.mark.parametrize(

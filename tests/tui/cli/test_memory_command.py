@@ -102,3 +102,46 @@ def test_paths_that_are_none_are_refused(log: Path, capsys: pytest.CaptureFixtur
 def test_a_rank_that_is_not_there_is_told(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["memory", str(log), "--rank", "7"]) == 2
     assert "rank 7" in capsys.readouterr().err
+
+
+SECRETS = ("secret", "vault", "hidden_op")
+MANY = """\
+[mssanitizer] Start memcheck sanitizer on kernel secret_kernel
+====== ERROR: illegal read of size 64
+======    at 0x12c0c0014e00 on GM in secret_kernel
+======    in block aiv(0) on device 0
+======    code in pc current 0x20 (serialNo:4)
+======    #0 vault/secret_op.cpp:10:1
+
+====== ERROR: LeakCheck: detected memory leaks
+======    Direct leak of 512 byte(s)
+======      at 0x12c0c0020000 on GM allocated in secret_file.cpp:40 (serialNo:1)
+====== SUMMARY: 512 byte(s) leaked in 1 allocation(s)
+[mssanitizer] Sanitizer finished on kernel secret_kernel. See all detected errors above.
+=================================================================
+==7==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x504000000038 at pc 0x1 bp 0x2 sp 0x3
+WRITE of size 4 at 0x504000000038 thread T0
+    #0 0x1 in secret_tiling(int) /home/vault/secret_tiling.cpp:36
+0x504000000038 is located 0 bytes after 40-byte region [0x504000000010,0x504000000038)
+allocated by thread T0 here:
+    #0 0x3 in hidden_op::make() /home/vault/hidden_op.cpp:9
+SUMMARY: AddressSanitizer: heap-buffer-overflow /home/vault/secret_tiling.cpp:36 in secret_tiling(int)
+"""
+
+
+@pytest.mark.parametrize("format_name", ["text", "json", "md", "csv"])
+def test_no_kernel_function_or_file_is_left_in_tables_and_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format_name: str
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "check.log").write_text(MANY, encoding="utf-8")
+    words = ["memory", str(folder), "--tables", "--no-cache", "--format", format_name]
+    run(words)
+    plain = capsys.readouterr().out
+    assert run([*words, "--mask"]) == 1
+    out = capsys.readouterr().out
+    assert all(word in plain for word in SECRETS[:2])
+    assert not [word for word in (*SECRETS, tmp_path.name) if word in out]
+    assert out.count("\n") == plain.count("\n"), "nothing but names is gone"
+    assert ".cpp:10" in out and ".cpp:36" in out, "the suffix and the line stay"
