@@ -97,7 +97,9 @@ def _hide_part(part: str) -> str:
     if _MODULE.search(part):
         return _MODULE.sub(_hide_module, part)
     stem, dot, suffix = part.rpartition(".")
-    return hide_word(stem) + dot + suffix if _FILE.fullmatch(part) else hide_word(part)
+    return (
+        hide_word(stem) + dot + suffix if _FILE.fullmatch(part) or _SOURCE.search(part) else hide_word(part)
+    )
 
 
 @dataclass(frozen=True, slots=True)
