@@ -56,10 +56,16 @@ def why(fault: Fault, lang: Lang) -> str:
     key, _ = _keys(fault)
     access = fault.access
     if key == "why-illegal" and access.space in CAPACITIES:
-        key = "why-illegal-chip"
+        key = "why-illegal-in-chip" if _is_inside_every_chip(access) else "why-illegal-chip"
     return sentences(
         [say(TEXTS, key, lang, **_values(key, fault, lang)), *_MORE.get(key, _more_of_any)(fault, lang)], lang
     )
+
+
+def _is_inside_every_chip(access: Access) -> bool:
+    """Whether the whole access lies inside its on-chip buffer on every known chip; False if not told."""
+    found = on_chip(access)
+    return bool(found) and all(each.past_bytes == 0 for each in found)
 
 
 def next_step(fault: Fault, lang: Lang) -> str:
@@ -83,6 +89,10 @@ def _next_key(fault: Fault) -> str:
         return "next-race-devices"
     if key == "next-race-pipes" and _is_between_cores(fault):
         return "next-race-cores"
+    if key == "next-race-pipes" and _is_between_threads(fault):
+        return "next-race-threads"
+    if key == "next-leak" and fault.figures.get("reach") == "indirect":
+        return "next-leak-indirect"
     if key == "next-msan" and _origin_of(fault):
         return "next-msan-origin"
     return key
@@ -116,6 +126,8 @@ def _values(key: str, fault: Fault, lang: Lang) -> dict[str, str]:
         "access": raised(told, lang) if TEXTS[key][0].startswith("{access}") else told,
         "by": by_text(access, lang, is_host=is_host_call(fault)),
         "inside": inside_text(access, lang),
+        "space": quoted(access.space, 20),
+        "capacity": kib_text(CAPACITIES[access.space][0][0]) if access.space in CAPACITIES else "",
         "on": say(TEXTS, "race-on", lang, space=space) if space else "",
         "pipes": say(TEXTS, "flag-pipes", lang, first=first, second=second) if first and second else "",
         "instruction": say(TEXTS, "named" if instruction else "flag", lang, name=instruction),
@@ -228,6 +240,12 @@ def _is_between_cores(fault: Fault) -> bool:
     return all(side.cores for side in sides) and cores[0] != cores[1]
 
 
+def _is_between_threads(fault: Fault) -> bool:
+    """Whether both sides are threads of a SIMT kernel: no pipe of the core makes them wait for each other."""
+    sides = fault.accesses[:2]
+    return len(sides) == 2 and all(side.thread for side in sides) and sides[0].thread != sides[1].thread
+
+
 def _side(access: Access, lang: Lang, *, with_device: bool) -> str:
     word = say(TEXTS, f"access-{access.word}" if access.word in ("read", "write") else "access", lang)
     pipe, cores = quoted(access.pipe, 20), cores_text(access, lang)
@@ -237,6 +255,7 @@ def _side(access: Access, lang: Lang, *, with_device: bool) -> str:
         lang,
         word=word,
         pipe=say(TEXTS, "race-pipe", lang, pipe=pipe) if pipe else "",
+        thread=say(TEXTS, "race-thread", lang, thread=quoted(access.thread, 40)) if access.thread else "",
         cores=say(TEXTS, "race-cores", lang, cores=cores) if cores else "",
         device=say(TEXTS, "race-device", lang, n=access.device) if with_device else "",
     )
@@ -247,7 +266,7 @@ def _more_race(fault: Fault, lang: Lang) -> list[str]:
     if f"race-{fault.hazard}" in TEXTS:
         told.append(say(TEXTS, f"race-{fault.hazard}", lang))
     sides = fault.accesses[:2]
-    if len(sides) == 2 and any(side.pipe or side.cores for side in sides):
+    if len(sides) == 2 and any(side.pipe or side.cores or side.thread for side in sides):
         with_device = _is_between_devices(fault)
         first, second = (_side(side, lang, with_device=with_device) for side in sides)
         told.append(say(TEXTS, "race-sides", lang, first=first, second=second))
@@ -352,6 +371,7 @@ _MORE: dict[str, _More] = {
     **dict.fromkeys(_TELLS_MESSAGE, _more_message),
     "why-illegal": _more_illegal,
     "why-illegal-chip": _more_illegal,
+    "why-illegal-in-chip": _more_of_any,
     "why-misaligned": _more_misaligned,
     "why-leak": _more_kept,
     "why-unused": _more_kept,

@@ -324,6 +324,7 @@ def in_order(sites: Sequence[Site]) -> tuple[Site, ...]:
             _SEVERITIES.index(first.severity),
             nearness(rule_of(first)),
             first.artifact,
+            first.is_leak and first.figures.get("reach") == "indirect",  # goes with a direct one
             -site.total_bytes if first.is_leak else 0,
             begins[first.artifact, first.access.kernel],
             site.serial.first if site.serial is not None else 0,

@@ -90,6 +90,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     # ---- msSanitizer ----
     "why-illegal": ("{access}{by} lies outside every allocation.", "{access}{by}落在所有已分配内存之外。"),
     "why-illegal-chip": ("{access}{by} lies outside the buffer.", "{access}{by}超出片上缓存。"),
+    "why-illegal-in-chip": (
+        "{access}{by} is illegal, says the tool. It lies inside {space} of every known chip (the smallest has {capacity}): probably it is outside of the buffer that InitBuffer gave.",
+        "工具报告{access}{by}非法。它在所有已知芯片的 {space} 范围之内（最小 {capacity}）：很可能超出 InitBuffer 分配的缓存。",
+    ),
     "why-beyond": (
         "It reaches {past} beyond {space} of {capacity} ({chips}).",
         "超出 {capacity} 的 {space}（{chips}）{past}。",
@@ -155,7 +159,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "race-device": (" of device {n}", "device {n} "),
     "race-cores": (" on {cores}", "{cores} "),
     "race-pipe": (" of {pipe}", "{pipe} "),
-    "race-side": ("{word}{pipe}{cores}{device}", "{device}{cores}{pipe}的{word}"),
+    "race-thread": (" by thread {thread}", "线程 {thread} "),
+    "race-side": ("{word}{pipe}{thread}{cores}{device}", "{device}{cores}{thread}{pipe}的{word}"),
     "why-dcci": (
         "One core reads through its cache what another core has written: the cache was not cleaned or invalidated in between.",
         "一个核经缓存读取另一个核写入的数据，中间没有清理或失效缓存（DCCI）。",
@@ -523,6 +528,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "It needs {ratio} times what there is, {excess} too many.",
         "需求是可用量的 {ratio} 倍，多出 {excess}。",
     ),
+    "compile-excess": ("That is {excess} too many.", "多出 {excess}。"),
     "why-stop": ("The debugger stopped here.", "调试器在此处停下。"),
     "stop-reason": ("Reason: {reason}.", "原因：{reason}。"),
     "why-stop-late": (
@@ -571,6 +577,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Free it on every way out of the function that allocated it (host code); memory kept in every call grows with the calls.",
         "在分配它的函数的每条退出路径上释放（host 代码）；若每次调用都保留，内存会随调用增长。",
     ),
+    "next-leak-indirect": (
+        "Nothing to free here at first: only other leaked blocks point to it. Free the direct leak that holds it, together with what it owns; then run again.",
+        "这里不必先处理：只有其他泄漏块指向它。先释放持有它的直接泄漏块及其所有内容，然后重新运行。",
+    ),
     "next-race-pipes": (
         "Look for the SetFlag/WaitFlag or queue step that is missing between the two lines of the record.",
         "在记录的两行之间查找缺少的 SetFlag/WaitFlag 或队列操作。",
@@ -582,6 +592,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "next-race-cores": (
         "Look at the two block numbers: they need a cross-core sync, or must not write the same rows.",
         "查看两个 block 编号：需要核间同步，或不应写相同的行。",
+    ),
+    "next-race-threads": (
+        "Both are threads of one block: put a __syncthreads() between the two lines, or update the value with an atomic operation.",
+        "两者是同一 block 的线程：在两行之间加 __syncthreads()，或用原子操作更新该值。",
     ),
     "next-dcci": (
         "Put a DataCacheCleanAndInvalid between the write and the read.",

@@ -63,6 +63,15 @@ def kib_text(n: int) -> str:
     return f"{n / 1024:.1f}".removesuffix(".0") + " KiB"
 
 
+def kib_texts(*sizes: int) -> tuple[str, ...]:
+    """Sizes beside each other, with as many digits as it takes that unequal ones differ."""
+    for digits in (1, 2, 3, 4):
+        texts = [f"{n / 1024:.{digits}f}".rstrip("0").rstrip(".") + " KiB" for n in sizes]
+        if len(set(texts)) == len(set(sizes)):
+            break
+    return tuple(texts)
+
+
 def joined(texts: Sequence[str], lang: Lang) -> str:
     """Words in a row: "a, b, c", "a、b、c"."""
     return ("\N{IDEOGRAPHIC COMMA}" if lang == "zh" else ", ").join(texts)

@@ -17,7 +17,7 @@ from .phrases import (
     bytes_text,
     int_of,
     joined,
-    kib_text,
+    kib_texts,
     quoted,
     raised,
     text_of,
@@ -338,23 +338,28 @@ def _why_compile(fault: Fault, lang: Lang) -> list[str]:
     if need is None:
         return told
     required, available = need.required_bytes, need.available_bytes
+    needed_kib, *available_kib = kib_texts(required, *(() if available is None else (available,)))
     told.append(
         _said(
             "compile-needs",
             lang,
             bits=f"{need.required_bits:,}",
             bytes=bytes_text(required, lang),
-            kib=kib_text(required),
+            kib=needed_kib,
         )
     )
     if available is not None:
         bits = f"{need.available_bits or 0:,}"
         told.append(
-            _said("compile-has", lang, bits=bits, bytes=bytes_text(available, lang), kib=kib_text(available))
+            _said("compile-has", lang, bits=bits, bytes=bytes_text(available, lang), kib=available_kib[0])
         )
     if need.excess_bytes is not None and need.ratio is not None:
         excess = bytes_text(need.excess_bytes, lang)
-        told.append(_said("compile-ratio", lang, ratio=f"{need.ratio:.5g}", excess=excess))
+        ratio = f"{need.ratio:.5g}"
+        if ratio == "1":  # too little above it to be told as a factor
+            told.append(_said("compile-excess", lang, excess=excess))
+        else:
+            told.append(_said("compile-ratio", lang, ratio=ratio, excess=excess))
     return told
 
 

@@ -133,6 +133,33 @@ def test_a_race_between_devices_names_them() -> None:
     assert "of device" not in why(fault("race", hazard="WAW", accesses=sides[:1] * 2), "en")
 
 
+def test_a_race_between_threads_of_one_block_names_them() -> None:
+    sides = tuple(
+        Access("write", None, "UB", device=0, cores=(Cores("aiv", ((0, 0),)),), thread=thread)
+        for thread in ("(0,0,0)", "(5,0,0)")
+    )
+    race = fault("race", hazard="WAW", accesses=sides)
+    assert "by thread (0,0,0) on aiv(0)" in why(race, "en") and "by thread (5,0,0) on" in why(race, "en")
+    assert "(5,0,0)" in why(race, "zh")
+    assert "__syncthreads" in next_step(race, "en") and "WaitFlag" not in next_step(race, "en")
+    same = fault("race", hazard="WAW", accesses=sides[:1] * 2)
+    assert "__syncthreads" not in next_step(same, "en")
+
+
+def test_a_leak_that_hangs_on_another_one() -> None:
+    direct, indirect = (fault("leak", "LeakSanitizer", figures={"reach": r}) for r in ("direct", "indirect"))
+    assert next_step(direct, "en").startswith("Free it")
+    assert "direct leak that holds it" in next_step(indirect, "en")
+
+
+def test_an_access_inside_of_every_buffer_is_not_said_to_lie_outside_of_it() -> None:
+    inside = why(fault("illegal read", accesses=(Access("read", 224, "UB", 0xA),)), "en")
+    assert "inside UB of every known chip (the smallest has 192 KiB)" in inside
+    assert "InitBuffer gave" in inside and "outside the buffer." not in inside
+    unsized = why(fault("illegal read", accesses=(Access("read", None, "UB", 0xA),)), "en")
+    assert "every known chip" not in unsized  # its end is not told
+
+
 def test_flags_registers_masks_and_lock_ups() -> None:
     pipes = {"from_pipe": "PIPE_S", "to_pipe": "PIPE_MTE3"}
     flag = why(fault("unpaired flag", accesses=(Access(instruction="set_flag"),), figures=pipes), "en")
@@ -328,6 +355,13 @@ def test_a_kernel_that_is_too_large_for_its_buffer() -> None:
         assert part in said
     del figures["block_size"]
     assert "block size" not in both(fault("buffer overflow at compile time", "compiler", figures=figures))
+
+
+def test_a_kernel_that_misses_by_a_byte() -> None:
+    figures = {"buffer": "ub", "required_bits": 1572872, "available_bits": 1572864}
+    said = why(fault("buffer overflow at compile time", "compiler", figures=figures), "en")
+    assert "196,609 bytes (192.001 KiB)" in said and "196,608 bytes (192 KiB)" in said
+    assert "1 byte too many" in said and "1 times" not in said
 
 
 def test_memory_that_a_stream_still_holds() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from npulse.core.memory.analyse import in_order
 from npulse.core.memory.faults import Access, Fault, Frame, LogSummary, LogTrust
 from npulse.core.memory.leaks import LeakTotals, Repeat, Total, largest, repeat_of
 from npulse.core.memory.sites import Site, Sites
@@ -148,3 +149,13 @@ def test_rounded_totals_may_differ_a_little() -> None:
             [LogTrust("a.log", "", summaries=(LogSummary("leak", 3, 3_145_728, 1, tool),))]
         )
         assert check.matches is want
+
+
+def test_what_hangs_on_another_leak_comes_behind_it_however_large() -> None:
+    indirect = replace(leak(4000, line=40, at=1), figures={"reach": "indirect"})
+    small, large = (
+        replace(leak(n, line=line, at=line), figures={"reach": "direct"})
+        for n, line in ((128, 22), (256, 30))
+    )
+    order = in_order(sites_of(indirect, small, large))
+    assert [site.total_bytes for site in order] == [256, 128, 4000]
