@@ -24,7 +24,7 @@ from .figures import (
     site_figures,
     subject_of,
 )
-from .incidents import MISSING, REASONS, Incident, doubt_text, reliability_of, root_name
+from .incidents import REASONS, Incident, doubt_text, missing_text, reliability_of, root_name
 from .joins import Joined
 from .leaks import repeat_of
 from .missing_places import missing_excerpt_text, no_line_text, source_of
@@ -134,7 +134,7 @@ def _order_of(found: Memory, site: Site, lang: Lang) -> str:
         doubt = doubt_text(one, lang)
         return told + (say(TEXTS, "semicolon", lang) + doubt if doubt else "")
     root = found.incident_of.get(site.key)
-    return "" if root is None or not root.missing else pick(MISSING[root.missing], lang)
+    return "" if root is None else missing_text(root, lang)
 
 
 def duration_text(seconds: float, lang: Lang) -> str:

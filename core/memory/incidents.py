@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Literal
 
+from npulse.core.formats.error_codes import pick
 from npulse.core.text import Lang, say
 
 from .event_order import (
@@ -35,13 +36,15 @@ from .event_order import (
 )
 from .faults import Fault
 from .ranks import Ranks
-from .waits import Causes, is_told_again
+from .waits import Causes, Chains, is_told_again
 
 Reason = Literal[
     "told-again",
     "later-failure",
     "model-stream",
     "collective-time-out",
+    "waits-in-turn",
+    "waits-too",
     "passes-on",
     "asynchronous-python",
     "launching-python",
@@ -60,6 +63,14 @@ REASONS: Mapping[Reason, tuple[str, str]] = {
     "collective-time-out": (
         "it waited in a collective for a rank that had failed",
         "在集合通信中等待已出错的 rank，因而超时",
+    ),
+    "waits-in-turn": (
+        "the rank that it waited for was itself waiting for another one",
+        "它所等待的 rank 自己也在等待其他 rank",
+    ),
+    "waits-too": (
+        "another rank that waited in vain at that time",
+        "同一时段内另一个等待超时的 rank",
     ),
     "passes-on": ("a code that only passes the failure on", "该错误码只是转报上述故障"),
     "asynchronous-python": (
@@ -94,6 +105,16 @@ MISSING: Mapping[Missing, tuple[str, str]] = {
 """What is needed to know the origin, (en, zh)."""
 
 TEXTS: Mapping[str, tuple[str, str]] = {
+    "silent-rank": (
+        "unknown: rank {ranks} was waited for in vain and no event of it is known; "
+        "the log of rank {ranks} is needed",
+        "未知：等待 rank {ranks} 超时，而现有日志中没有该 rank 的事件；需要 rank {ranks} 的日志",
+    ),
+    "silent-ranks": (
+        "unknown: ranks {ranks} were waited for in vain and no event of them is known; "
+        "the logs of ranks {ranks} are needed",
+        "未知：等待 rank {ranks} 超时，而现有日志中没有这些 rank 的事件；需要 rank {ranks} 的日志",
+    ),
     "doubt-several": (
         "it may follow from any of {n} failures, and nothing tells which; the first of them is named here",
         "可能由 {n} 个故障中的任一个引起，日志未说明是哪一个；此处列出最早的一个",
@@ -103,6 +124,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "仅为推测：日志不能证明二者的关联",
     ),
 }
+
+_SHOWN_RANKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +153,7 @@ class Incident:
 
     is_origin: False where `root` is no cause but the first that is known; `missing` says what would tell the
     cause. n_cores: of the root, as many as failed; they are one incident. python: the Python lines in it.
+    silent_ranks: those that were waited for in vain and of which no event is known.
     """
 
     root: Fault
@@ -138,6 +162,7 @@ class Incident:
     is_origin: bool = True
     missing: Missing = ""
     python: tuple[PythonPlace, ...] = ()
+    silent_ranks: tuple[int, ...] = ()
 
     @property
     def n_consequences(self) -> int:
@@ -150,6 +175,15 @@ def doubt_text(secondary: Secondary, lang: Lang) -> str:
     if secondary.n_possible > 1:
         return say(TEXTS, "doubt-several", lang, n=secondary.n_possible)
     return say(TEXTS, "doubt-likely", lang) if secondary.is_likely else ""
+
+
+def missing_text(incident: Incident, lang: Lang) -> str:
+    """What is needed to know the origin, without a mark at its end; "" where the root is the origin."""
+    ranks = incident.silent_ranks
+    if incident.missing != "other-rank-log" or not ranks:
+        return pick(MISSING[incident.missing], lang)
+    shown = ", ".join(map(str, ranks[:_SHOWN_RANKS])) + (" ..." if len(ranks) > _SHOWN_RANKS else "")
+    return say(TEXTS, "silent-rank" if len(ranks) == 1 else "silent-ranks", lang, ranks=shown)
 
 
 def root_name(fault: Fault) -> str:
@@ -183,6 +217,7 @@ class _Draft:
     def __init__(self, root: Fault, missing: Missing = "") -> None:
         self.root = root
         self.missing = missing
+        self.silent_ranks: dict[int, None] = {}
         self.secondary: list[tuple[Fault, Reason, bool, int]] = []
 
     def add(self, fault: Fault, reason: Reason, is_likely: bool = False, n_possible: int = 1) -> None:
@@ -208,7 +243,15 @@ class _Draft:
         python = tuple(
             python_place(fault, is_blocking=is_blocking) for fault in told if fault.kind == "python error"
         )
-        return Incident(self.root, tuple(made), n_cores_of(self.root), not self.missing, self.missing, python)
+        return Incident(
+            self.root,
+            tuple(made),
+            n_cores_of(self.root),
+            not self.missing,
+            self.missing,
+            python,
+            tuple(sorted(self.silent_ranks)),
+        )
 
 
 def _fullness(fault: Fault) -> tuple[bool, bool, int]:
@@ -390,18 +433,31 @@ class _Gathering:
     # ---- waits ----
 
     def _link_waits(self, waits: list[Fault]) -> None:
-        """Time-outs behind a root event follow from it; those of no root event are one unknown."""
-        causes = self._causes()
-        told: dict[Key, tuple[Fault, _Draft]] = {}
+        """Time-outs behind a root event follow from it; those of no root event are one unknown.
+
+        Of ranks that wait for each other the last one is looked at first, whichever ran out of time first.
+        """
+        told: dict[Key, Fault] = {}
+        again: list[tuple[Fault, Fault]] = []
+        own: list[Fault] = []
         for fault in waits:
             process = process_of(fault)
-            if process is not None and process in told and is_told_again(told[process][0], fault):
-                told[process][1].add(fault, "told-again")
+            if process is not None and process in told and is_told_again(told[process], fault):
+                again.append((told[process], fault))
                 continue
-            draft = self._link_wait(fault, causes)
             if process is not None:
-                self._waits_of.setdefault(process, draft)
-                told[process] = fault, draft
+                told[process] = fault
+            own.append(fault)
+        causes, chains = self._causes(), Chains(own, again, self._ranks)
+        drafts: dict[int, tuple[_Draft, bool]] = {}
+        for fault in chains.in_order():
+            drafts[id(fault)] = self._link_wait(fault, causes, chains, drafts)
+        for fault in own:
+            process = process_of(fault)
+            if process is not None:
+                self._waits_of.setdefault(process, drafts[id(fault)][0])
+        for first, fault in again:
+            drafts[id(first)][0].add(fault, "told-again")
 
     def _causes(self) -> Causes:
         places = {id(draft): place for place, draft in enumerate(self._drafts)}
@@ -411,20 +467,41 @@ class _Gathering:
         }
         return Causes([draft.root for draft in self._drafts], placed, self._ranks)
 
-    def _link_wait(self, fault: Fault, causes: Causes) -> _Draft:
-        """The incident that a time-out was put into: its own process's, that of a peer, or an unknown one."""
+    def _link_wait(
+        self, fault: Fault, causes: Causes, chains: Chains, known: Mapping[int, tuple[_Draft, bool]]
+    ) -> tuple[_Draft, bool]:
+        """The incident that a time-out was put into, and if that is a guess.
+
+        It is that of its own process, of a rank that it names, of whatever that rank waited for, of any other
+        one before it, else an unknown one. known: of the time-outs that it may have waited for.
+        """
         draft, is_likely = self._of_process(fault, only_before=True)
+        reason: Reason = "collective-time-out"
         n_possible = 1
-        cause = causes.of(fault) if draft is None else None
-        if cause is not None:
+        named, waited_for = chains.named(fault), chains.waited_for(fault)
+        cause = causes.named(fault, named) if draft is None else None
+        if draft is None and cause is None and waited_for is not None:
+            draft, is_likely = known[id(waited_for)]
+            reason = "waits-in-turn"
+            if draft.missing == "" and is_before(draft.root, fault) is False:
+                draft = None  # a failure behind it explains nothing
+        if draft is None and cause is None:
+            cause = causes.by_order(fault, bool(named))
+            reason = "collective-time-out"
+        if draft is None and cause is not None:
             draft, is_likely, n_possible = self._drafts[cause.place], cause.is_likely, cause.n_possible
         if draft is None:  # another wait of which nobody knows the cause
             is_likely = True
             draft = next((d for d in self._unknown[-MAX_LOOKED_AT:] if not is_far(d.root, fault)), None)
+            reason = "waits-too" if named else "collective-time-out"
         if draft is None:
-            return self._begin_unknown(fault, "other-rank-log")
-        draft.add(fault, "collective-time-out", is_likely, n_possible)
-        return draft
+            draft = self._begin_unknown(fault, "other-rank-log")
+            is_likely = False
+        else:
+            draft.add(fault, reason, is_likely, n_possible)
+        if draft.missing and waited_for is None:
+            draft.silent_ranks.update(dict.fromkeys(chains.silent(fault)))
+        return draft, is_likely
 
 
 def _has_no_task(fault: Fault) -> bool:

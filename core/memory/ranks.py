@@ -37,6 +37,7 @@ class Ranks:
                 continue
             if self._of_process.setdefault(process, rank) != rank:
                 self._of_process[process] = None  # the process ids of two hosts may be the same
+        self._known = {rank for rank in map(self.of, faults) if rank is not None}
 
     def of(self, fault: Fault) -> int | None:
         """The rank of an event; None where only a device may tell it."""
@@ -45,6 +46,10 @@ class Ranks:
             return rank
         process = process_of(fault)
         return None if process is None else self._of_process.get(process)
+
+    def has(self, rank: int) -> bool:
+        """Whether an event is known to be of this rank."""
+        return rank in self._known
 
     def _told(self, fault: Fault) -> int | None:
         """The rank by the event itself, its launcher or its folder."""

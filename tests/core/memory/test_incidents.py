@@ -18,6 +18,7 @@ from npulse.core.memory.incidents import (
     Incident,
     doubt_text,
     incidents_of,
+    missing_text,
     reliability_of,
     root_name,
 )
@@ -538,3 +539,52 @@ def test_a_code_that_no_tool_prints_causes_nothing() -> None:
     wait = timeout(5, None)
     (incident,) = incidents_of([code(1, "E1001", pid=8), wait])
     assert (incident.root, incident.missing) == (wait, "other-rank-log")
+
+
+# ---- waits for ranks that wait ----
+
+
+def wait_of(rank: int, remote: str, at: float | None = None, **more: Any) -> Fault:
+    return timeout(1, at, pid=700 + rank, artifact=f"rank{rank}/c.log", remote_rank=remote, **more)
+
+
+@pytest.mark.parametrize("times", [(0, 1, 2), (2, 1, 0), (None, None, None)])
+def test_the_end_of_a_chain_of_waits_is_looked_at_first(times: tuple[float | None, ...]) -> None:
+    waits = [wait_of(rank, f"{rank + 1}", at) for rank, at in enumerate(times)]
+    incident = only(*waits)
+    assert (incident.root, incident.silent_ranks, incident.is_origin) == (waits[2], (3,), False)
+    assert [(one.fault, one.reason) for one in incident.secondary] == [
+        (waits[0], "waits-in-turn"),
+        (waits[1], "waits-in-turn"),
+    ]
+    assert missing_text(incident, "en").endswith("the log of rank 3 is needed")
+    assert missing_text(incident, "zh").endswith("需要 rank 3 的日志")
+
+
+def test_a_chain_that_ends_at_a_failure_follows_from_it() -> None:
+    root = exception(1, 0, pid=702, artifact="rank2/c.log")
+    other = exception(1, -20, pid=709, device=5, artifact="rank9/c.log")
+    first, second = wait_of(0, "1", 60), wait_of(1, "2", 61)
+    incidents = incidents_of([first, second, root, other])
+    by_root = {id(incident.root): incident.secondary for incident in incidents}
+    assert [(one.fault, one.is_likely) for one in by_root[id(root)]] == [(first, False), (second, False)]
+    assert not by_root[id(other)]
+
+
+def test_ranks_that_wait_for_each_other_are_one_unknown() -> None:
+    incident = only(wait_of(2, "0", 5), wait_of(0, "1", 0), wait_of(1, "0", 1))
+    assert (incident.root.artifact, incident.silent_ranks) == ("rank0/c.log", ())
+    assert {one.reason for one in incident.secondary} == {"waits-in-turn"}
+    assert missing_text(incident, "en") == MISSING["other-rank-log"][0]
+
+
+def test_all_ranks_that_nobody_heard_of_are_named() -> None:
+    incident = only(wait_of(0, "5", 0), wait_of(1, "4 0", 1), wait_of(2, "5", 2))
+    assert (incident.root.artifact, incident.silent_ranks) == ("rank0/c.log", (4, 5))
+    assert [one.reason for one in incident.secondary] == ["waits-too", "waits-too"]
+    assert "the logs of ranks 4, 5 are needed" in missing_text(incident, "en")
+
+
+def test_a_long_chain_stays_quick() -> None:
+    incident = only(*(wait_of(rank, f"{rank + 1}", rank / 100) for rank in range(3000)))
+    assert (incident.silent_ranks, incident.root.artifact) == ((3000,), "rank2999/c.log")
