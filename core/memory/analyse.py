@@ -11,6 +11,7 @@ from time import monotonic
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
+from npulse.core.formats.environment import SEED_WORDS_OF
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -123,7 +124,7 @@ def analyse(
     root = run.path if os.path.isdir(run.path) else run.path.parent
     roots = SourceRoots(settings.source_roots)
     problems: list[Problem] = []
-    context = settings_in(artifacts, root, SETTINGS, problems)
+    context = settings_in(artifacts, root, SETTINGS, problems, each=SEED_WORDS_OF["sanitizer"])
     reading = _Reading(root, roots, problems, progress, is_cancelled)
 
     def so_far() -> None:

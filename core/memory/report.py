@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from npulse.core.findings import Finding, Location, Report, Verdict, verdict_from
 from npulse.core.formats.environment import SEED_WORDS_OF
-from npulse.core.run.settings import Setting
 from npulse.core.text import Lang, say
 
 from .analyse import Memory
@@ -17,12 +15,12 @@ from .explain import counted as with_noun
 from .explain import gap_findings, site_finding
 from .figures import AREA, role_of, shown_name, subject_of
 from .leaks import LeakCheck
+from .real_options import CHECKS, real_option
 from .table import memory_table
 from .texts import TEXTS
 
 SHOWN_SITES = 200
 """Sites that are explained one by one; of more the rest is counted."""
-CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 NOTHING_RAN = frozenset(("no-markers",))
 """Gaps that say only that nobody can tell whether a check ran to its end."""
 
@@ -118,7 +116,8 @@ def summary(found: Memory, counted: Counter[str]) -> dict[str, Any]:
             "since": cleanup.since,
             "fixed": sum(gone.is_fixed for gone in cleanup.gone),
             "not_told": sum(not gone.is_fixed for gone in cleanup.gone),
-            "new": cleanup.count("new", "back"),
+            "new": cleanup.count("new"),
+            "back": cleanup.count("back"),
             "was_hidden": cleanup.count("was hidden"),
             "still_there": cleanup.count("same", "moved"),
             "is_done": cleanup.is_done,
@@ -180,13 +179,15 @@ def _cleanup_told(found: Memory, lang: Lang) -> Iterator[str]:
     if cleanup.is_done:
         yield say(TEXTS, "done", lang)
     unclear = sum(not gone.is_fixed for gone in cleanup.gone)
+    back = cleanup.count("back")
     yield say(
         TEXTS,
         "told-cleanup",
         lang,
         since=shown_name(cleanup.since),
         fixed=len(cleanup.gone) - unclear,
-        new=cleanup.count("new", "back"),
+        new=cleanup.count("new"),
+        back=say(TEXTS, "told-cleanup-back", lang, n=back) if back else "",
         hidden=cleanup.count("was hidden"),
         same=cleanup.count("same", "moved"),
         unclear=say(TEXTS, "told-cleanup-unclear", lang, n=unclear) if unclear else "",
@@ -262,9 +263,12 @@ def seeds(found: Memory, lang: Lang) -> Iterator[Finding]:
         if real is None:
             continue
         where = setting.artifact + ("" if setting.line is None else f":{setting.line}")
-        use = real_options(setting, real)
+        option = real_option(setting.value, real)
         text = say(TEXTS, "seed", lang, name=shown_name(setting.text), where=shown_name(where))
-        wanted = [word for word in checks_in(setting.value) if word not in ran]
+        if option.unknown:
+            words = ", ".join(shown_name(word) for word in option.unknown)
+            text += " " + say(TEXTS, "seed-no-check", lang, words=words, checks=", ".join(CHECKS))
+        wanted = [word for word in option.checks if word not in ran]
         if wanted and ran:
             text += " " + say(TEXTS, "seed-not-run", lang, checks=", ".join(wanted))
         yield Finding(
@@ -274,28 +278,10 @@ def seeds(found: Memory, lang: Lang) -> Iterator[Finding]:
             "benign",
             setting.name,
             text,
-            say(TEXTS, "seed-next", lang, real=shown_name(use)),
-            figures={"value": setting.value, "real": list(real), "use": use},
+            say(TEXTS, "seed-next", lang, real=shown_name(option.use)),
+            figures={"value": setting.value, "real": list(real), "use": option.use},
             location=Location(setting.artifact, line=setting.line),
         )
-
-
-def checks_in(value: str) -> tuple[str, ...]:
-    """The checks of msSanitizer that a setting's value names."""
-    words = re.findall(r"[a-z]+", value.lower())
-    return tuple(dict.fromkeys(word for word in words if word in CHECKS))
-
-
-def real_options(setting: Setting, real: Sequence[str]) -> str:
-    """The real option with the setting's own value: "mssanitizer --tool racecheck"."""
-    value = setting.value.strip().strip("'\"")
-    option = real[0]
-    checks = checks_in(value)
-    if option.endswith("--tool") and checks:
-        return " ".join([option, checks[0], *(f"--tool {word}" for word in checks[1:])])
-    if option.endswith("--log-file") and value:
-        return f"{option}={value}"
-    return "; ".join(real)
 
 
 def clean_up_notes(found: Memory, lang: Lang) -> Iterator[Finding]:

@@ -44,9 +44,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "未指定源码目录：--source-root DIR 可显示各位置的代码",
     ),
     "told-cleanup": (
-        "since {since}: {fixed} fixed, {new} new, {hidden} hidden before, {same} still there{unclear}.",
-        "相比 {since}：已修复 {fixed}，新增 {new}，此前被掩盖 {hidden}，仍在 {same}{unclear}。",
+        "since {since}: {fixed} fixed, {new} new{back}, {hidden} hidden before, {same} still there{unclear}.",
+        "相比 {since}：已修复 {fixed}，新增 {new}{back}，此前被掩盖 {hidden}，仍在 {same}{unclear}。",
     ),
+    "told-cleanup-back": (", {n} back after it was fixed", "，修复后再现 {n}"),
     "told-cleanup-unclear": (
         ", {n} not seen, which this log cannot tell",
         "，{n} 个未出现但本日志无法判断",
@@ -151,6 +152,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{name} is set ({where}), and no tool reads it.",
         "设置了 {name}（{where}），但没有工具读取它。",
     ),
+    "seed-no-check": ("{words} is no check; there are {checks}.", "{words} 不是检测类型；可用：{checks}。"),
     "seed-next": ("use {real}", "请使用 {real}"),
     "gone-fixed": ("fixed since {since}: {subject} ({kind}).", "相比 {since} 已修复：{subject}（{kind}）。"),
     "gone-unclear": (

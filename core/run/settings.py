@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,9 +31,17 @@ class Setting:
 
 
 def settings_of(
-    artifact: Artifact, root: Path, names: Sequence[str], problems: list[Problem], flags: Sequence[str] = ()
+    artifact: Artifact,
+    root: Path,
+    names: Sequence[str],
+    problems: list[Problem],
+    flags: Sequence[str] = (),
+    *,
+    each: Collection[str] = (),
 ) -> tuple[Setting, ...]:
     """The variables of these names in one artifact, then the command line flags ("loss-scale"), as set.
+
+    The last setting of a name; of those in `each`, all values that it is set to.
 
     InputError where it cannot be read; () for artifacts that hold no settings.
     """
@@ -43,8 +51,9 @@ def settings_of(
     problems += environment.problems
     found = []
     for name in names:
-        variable = environment.get(name)
-        if variable is not None:
+        set_to = {v.value: v for v in environment.variables if v.name == name}
+        last = environment.get(name)
+        for variable in set_to.values() if name in each else filter(None, (last,)):
             found.append(Setting(name, variable.value, artifact.relative, variable.line))
     for word in flags:
         flag = environment.flag(word)
@@ -54,13 +63,18 @@ def settings_of(
 
 
 def settings_in(
-    artifacts: Iterable[Artifact], root: Path, names: Sequence[str], problems: list[Problem]
+    artifacts: Iterable[Artifact],
+    root: Path,
+    names: Sequence[str],
+    problems: list[Problem],
+    *,
+    each: Collection[str] = (),
 ) -> tuple[Setting, ...]:
     """The settings of these names, artifact by artifact; what cannot be read becomes a Problem."""
     found: list[Setting] = []
     for artifact in artifacts:
         try:
-            found += settings_of(artifact, root, names, problems)
+            found += settings_of(artifact, root, names, problems, each=each)
         except InputError as error:
             problems.append(Problem.from_error(error, artifact.relative))
     return tuple(found)

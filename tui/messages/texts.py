@@ -73,6 +73,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "memory.log-problems": ("a log could not be read whole (!)", "有日志未能完整读取（!）"),
     "memory.log-incomplete": ("log incomplete: {why}", "日志不完整：{why}"),
     "memory.logs-incomplete": ("{n} of {logs} logs incomplete", "{logs} 个日志中 {n} 个不完整"),
+    "memory.back": (", {n:,} back", "，再现 {n:,}"),
     "memory.since": (
         "since {since}: {fixed:,} fixed, {new:,} new",
         "相比 {since}：修复 {fixed:,}，新增 {new:,}",

@@ -374,6 +374,21 @@ def test_settings_are_told_with_their_values(tmp_path: Path) -> None:
     assert "--log-file=/tmp/o.log" in found["MSANITIZER_OUTPUT"].next_step
 
 
+def test_all_values_of_a_script_are_told(tmp_path: Path) -> None:
+    log(tmp_path, START, CLEAN)
+    text = (
+        "#!/bin/sh\nexport MSANITIZER_MODE=memcheck\nexport MSANITIZER_MODE=${MODE:-race,leakcheck}\n./run\n"
+    )
+    (tmp_path / "run.sh").write_text(text, encoding="utf-8")
+    found = of_rule(look(tmp_path), "setting")
+    assert [(f.location.line, f.figures["use"]) for f in found] == [
+        (2, "mssanitizer --tool memcheck"),
+        (3, "mssanitizer --tool racecheck"),
+    ]
+    assert "leakcheck is no check; there are memcheck, racecheck, initcheck, synccheck" in found[1].message
+    assert "racecheck did not run" in found[1].message
+
+
 def test_no_pass_while_an_earlier_fault_may_still_be_there(tmp_path: Path) -> None:
     log(tmp_path / "round1", START, illegal(43), SEEN)
     log(tmp_path / "round2", START.replace("memcheck", "racecheck"), CLEAN)

@@ -102,8 +102,9 @@ def _clean_up(view: MemoryView, tr: Tr) -> Iterator[str]:
     cleanup = view.found.cleanup
     if cleanup is not None:
         fixed = sum(gone.is_fixed for gone in cleanup.gone)
-        new = cleanup.count("new", "back")
-        yield tr("memory.since", since=safe_text(cleanup.since, 30), fixed=fixed, new=new)
+        new, back = cleanup.count("new"), cleanup.count("back")
+        text = tr("memory.since", since=safe_text(cleanup.since, 30), fixed=fixed, new=new)
+        yield text + (tr("memory.back", n=back) if back else "")
 
 
 def _sources(view: MemoryView, tr: Tr, glyphs: Glyphs, key: str) -> Iterator[str]:
