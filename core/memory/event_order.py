@@ -29,6 +29,7 @@ _MODEL_STREAM = 0x91
 _PEER_CODES = frozenset(("EI0002", "EI0006", "EI0015", "507048", "507057", "HCCL 9", "HCCL 21"))
 _HARDWARE_CODES = frozenset(("507010", "507053", "507054", "507055", "507056", "507901", "EZ2001"))
 _PASSING_CODES = frozenset(("ERR00100", "ERR01100", "ERR02200"))
+_OF_PEERS = frozenset(("507011", "507046", "507047", "ERR02200"))
 _PASSING = re.compile(r"50[07]\d{3}|0x[0-9a-f]{1,4}|E[A-Z0-9](?:9999|8888)", re.IGNORECASE)
 _WAITS = re.compile(r"wait|notify|event|hccl", re.IGNORECASE)
 _SYNCHRONIZES = re.compile(r"\bsynchronize\b")
@@ -130,6 +131,15 @@ def sort_of(fault: Fault, is_blocking: bool) -> Sort:
 def _passes_on(code: str) -> bool:
     """Whether a code only says that something failed before."""
     return not is_hardware(code) and (code in _PASSING_CODES or _PASSING.fullmatch(code) is not None)
+
+
+def may_be_of_peer(fault: Fault) -> bool:
+    """Whether an event that only passes a failure on may well come of another process.
+
+    A stream, an event or a model that did not end in time may have waited for that one; a code of a kernel
+    says that a kernel of its own failed.
+    """
+    return _is_of_model(fault) or f"{fault.figures.get('code') or ''}" in _OF_PEERS
 
 
 def is_hardware(code: str) -> bool:

@@ -28,6 +28,7 @@ from .event_order import (
     is_far,
     is_hardware,
     is_other_day,
+    may_be_of_peer,
     n_cores_of,
     process_of,
     python_place,
@@ -45,13 +46,14 @@ Reason = Literal[
     "collective-time-out",
     "waits-in-turn",
     "waits-too",
+    "other-process",
     "passes-on",
     "asynchronous-python",
     "launching-python",
     "waiting-python",
     "later-python",
 ]
-Missing = Literal["", "other-rank-log", "device-log"]
+Missing = Literal["", "other-rank-log", "device-log", "rest-of-logs"]
 
 REASONS: Mapping[Reason, tuple[str, str]] = {
     "told-again": ("the same failure, told once more", "同一故障的重复记录"),
@@ -71,6 +73,10 @@ REASONS: Mapping[Reason, tuple[str, str]] = {
     "waits-too": (
         "another rank that waited in vain at that time",
         "同一时段内另一个等待超时的 rank",
+    ),
+    "other-process": (
+        "another process had failed before; what runs together stops with it",
+        "此前另一进程已出错，与之协同运行的进程会随之停下",
     ),
     "passes-on": ("a code that only passes the failure on", "该错误码只是转报上述故障"),
     "asynchronous-python": (
@@ -100,6 +106,12 @@ MISSING: Mapping[Missing, tuple[str, str]] = {
     "device-log": (
         "unknown: this only passes a failure on; the plog of this process is needed",
         "未知：这里只是转报故障；需要该进程的 plog",
+    ),
+    "rest-of-logs": (
+        "unknown: this only passes a failure on, and this log of CANN does not tell which; "
+        "the other plogs of this process, its device logs and the logs of the other ranks are needed",
+        "未知：这里只是转报故障，而这份 CANN 日志未说明是哪个故障；"
+        "需要该进程的其余 plog、device 日志以及其他 rank 的日志",
     ),
 }
 """What is needed to know the origin, (en, zh)."""
@@ -278,7 +290,7 @@ class _Gathering:
         self._unknown_by_file: dict[str, list[tuple[int, _Draft]]] = {}
         self._by_device: dict[tuple[Key, int | None], _Draft] = {}
         self._by_task: dict[Key, _Draft] = {}
-        self._waits_of: dict[Key, _Draft] = {}
+        self._waits_of: dict[Key, tuple[_Draft, bool]] = {}  # and if that is a guess
         self._ranks = Ranks(())
 
     def gather(self, faults: Sequence[Fault]) -> tuple[Incident, ...]:
@@ -375,7 +387,7 @@ class _Gathering:
         draft, is_likely = self._of_process(fault, only_before=False)
         process = process_of(fault)
         if draft is None and process is not None and process in self._waits_of:
-            draft, is_likely = self._waits_of[process], False
+            draft, is_likely = self._waits_of[process]
         n_possible = 1
         if draft is None and (process is None or fault.kind == "python error"):
             draft = next(iter(self._near(fault)), None)
@@ -383,9 +395,17 @@ class _Gathering:
         if draft is None and process is None:
             elsewhere = self._elsewhere(fault)
             draft, n_possible = next(iter(elsewhere), None), max(len(elsewhere), 1)
+        elif draft is None and may_be_of_peer(fault):
+            before = [d for d in self._drafts[:MAX_LOOKED_AT] if _is_just_before(d.root, fault)]
+            if before:
+                draft, is_likely, n_possible = before[0], True, len(before)
+                reason = "other-process"
+                self._waits_of[process or ("file", fault.artifact)] = draft, True
         if draft is None:
-            draft = self._begin_unknown(fault, "device-log")
-            self._waits_of[process or ("file", fault.artifact)] = draft
+            # what CANN itself wrote stands in the very log that would be asked for
+            is_of_log = bool(fault.figures.get("module")) or fault.kind == "task failure"
+            draft = self._begin_unknown(fault, "rest-of-logs" if is_of_log else "device-log")
+            self._waits_of[process or ("file", fault.artifact)] = draft, False
         else:
             draft.add(fault, reason, is_likely, n_possible)
 
@@ -455,7 +475,7 @@ class _Gathering:
         for fault in own:
             process = process_of(fault)
             if process is not None:
-                self._waits_of.setdefault(process, drafts[id(fault)][0])
+                self._waits_of.setdefault(process, (drafts[id(fault)][0], False))
         for first, fault in again:
             drafts[id(first)][0].add(fault, "told-again")
 
@@ -502,6 +522,11 @@ class _Gathering:
         if draft.missing and waited_for is None:
             draft.silent_ranks.update(dict.fromkeys(chains.silent(fault)))
         return draft, is_likely
+
+
+def _is_just_before(first: Fault, second: Fault) -> bool:
+    """Whether the clocks, or the lines of one file, prove that an event came before and not long before."""
+    return is_before(first, second) is True and not is_far(first, second)
 
 
 def _has_no_task(fault: Fault) -> bool:

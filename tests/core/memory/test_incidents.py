@@ -588,3 +588,42 @@ def test_all_ranks_that_nobody_heard_of_are_named() -> None:
 def test_a_long_chain_stays_quick() -> None:
     incident = only(*(wait_of(rank, f"{rank + 1}", rank / 100) for rank in range(3000)))
     assert (incident.silent_ranks, incident.root.artifact) == ((3000,), "rank2999/c.log")
+
+
+# ---- a failure of another process ----
+
+
+@pytest.mark.parametrize("number", ["507046", "507047", "507011"])
+def test_a_time_out_behind_the_failure_of_another_rank_follows(number: str) -> None:
+    root = exception(1, 0, pid=701, artifact="rank1/plog.log")
+    late = code(2, number, 60, pid=700, artifact="rank0/plog.log", module="ASCENDCL")
+    incident = only(late, root)
+    assert incident.root is root
+    (one,) = incident.secondary
+    assert (one.fault, one.reason, one.delay_s, one.is_likely) == (late, "other-process", 60.0, True)
+
+
+def test_a_model_that_failed_behind_another_rank_takes_the_rest_with_it() -> None:
+    root = exception(1, 0, pid=701, artifact="rank1/plog.log")
+    own = {"pid": 700, "artifact": "rank0/plog.log"}
+    model = event("task failure", 1, 60, ret_code=0x91, **own)
+    incident = only(root, model, code(2, "507046", 60.1, **own), code(3, "EZ9999", 60.2, **own))
+    assert [(one.reason, one.is_likely) for one in incident.secondary] == [
+        ("other-process", True),
+        ("passes-on", True),
+        ("passes-on", True),
+    ]
+
+
+def test_what_another_process_cannot_cause_stays_unknown() -> None:
+    root = exception(1, 0, pid=701, artifact="rank1/plog.log")
+    kernel = code(2, "507035", 60, pid=700, artifact="rank0/plog.log")  # a kernel of its own failed
+    early = code(2, "507046", -60, pid=700, artifact="rank0/plog.log")
+    undated = code(2, "507046", None, pid=700, artifact="rank0/plog.log")
+    for other in (kernel, early, undated):
+        assert [incident.is_origin for incident in incidents_of([root, other])] == [True, False]
+
+
+def test_a_log_of_cann_is_not_asked_for_itself() -> None:
+    assert only(code(1, "507046", 0, module="ASCENDCL")).missing == "rest-of-logs"
+    assert only(code(1, "507046", 0)).missing == "device-log"
