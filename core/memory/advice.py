@@ -16,6 +16,7 @@ from .kind_texts import GAP_UNKNOWN, GAPS, KINDS, TEXTS
 from .phrases import (
     MAX_MESSAGE,
     access_text,
+    block_places_text,
     block_text,
     by_text,
     bytes_text,
@@ -26,6 +27,7 @@ from .phrases import (
     joined,
     kib_text,
     lifetime_text,
+    line_of,
     quoted,
     raised,
     sentences,
@@ -43,7 +45,9 @@ _More = Callable[[Fault, Lang], list[str]]
 
 _NULL_PAGE = 4096
 """Addresses up to here are those of a null pointer and a member's offset."""
-_FREED = frozenset(("why-freed", "why-double-free", "why-stack-gone", "why-mismatch", "why-size-mismatch"))
+_FREED = frozenset(
+    ("why-freed", "why-double-free", "why-tag-cause", "why-stack-gone", "why-mismatch", "why-size-mismatch")
+)
 _SHOWN_PIPES = 4
 _OVERLAP = "-param-overlap"  # of memcpy, strcpy and their kin
 
@@ -107,6 +111,9 @@ def gap_text(word: str, lang: Lang) -> str:
 
 
 def _keys(fault: Fault) -> tuple[str, str]:
+    cause = fault.figures.get("cause")
+    if isinstance(cause, str) and cause and "tag-mismatch" in fault.kind:
+        return "why-tag-cause", _step_of_cause(cause, fault)
     if fault.kind in KINDS:
         return KINDS[fault.kind]
     if fault.kind.endswith(_OVERLAP):
@@ -114,6 +121,16 @@ def _keys(fault: Fault) -> tuple[str, str]:
     if fault.tool == "UndefinedBehaviorSanitizer":
         return KINDS["undefined-behavior"]
     return "why-general", "next-read"
+
+
+def _step_of_cause(cause: str, fault: Fault) -> str:
+    """What to do about a mismatch of tags whose real kind the tool names, as it does for that kind."""
+    if cause == "use-after-free":
+        return "next-freed"
+    known = KINDS.get(cause) or KINDS.get(fault.kind)
+    if cause in ("global-overflow", "global-underflow", "heap-buffer-underflow"):
+        known = KINDS["global-buffer-overflow" if cause.startswith("global") else "heap-buffer-overflow"]
+    return known[1] if known is not None else "next-read"
 
 
 def _values(key: str, fault: Fault, lang: Lang) -> dict[str, str]:
@@ -134,6 +151,7 @@ def _values(key: str, fault: Fault, lang: Lang) -> dict[str, str]:
         "register": say(TEXTS, "named" if register else "register", lang, name=register).lstrip(),
         "tool": quoted(fault.tool, 40),
         "kind": quoted(fault.kind),
+        "cause": text_of(fault, "cause"),
     }
 
 
@@ -146,6 +164,7 @@ def _more_of_any(fault: Fault, lang: Lang) -> list[str]:
     told = [block_text(fault, lang)]
     if key in _FREED:
         told.append(lifetime_text(fault, lang))
+    told.append(block_places_text(fault.block, lang))
     if fault.access.address is not None and key in ("why-free", "why-double-free", "why-bad-free"):
         told.insert(0, say(TEXTS, "free-at", lang, address=f"{fault.access.address:#x}"))
     return told
@@ -273,6 +292,46 @@ def _more_race(fault: Fault, lang: Lang) -> list[str]:
     return told
 
 
+def _more_threads(fault: Fault, lang: Lang) -> list[str]:
+    """Of a data race: both threads with their lines, where they were created, the block."""
+    told = []
+    sides = fault.accesses[:2]
+    if len(sides) == 2:
+        first, second = (_thread_side(side, lang) for side in sides)
+        told.append(say(TEXTS, "threads-sides", lang, first=first, second=second))
+    for thread, frames in _created(fault):
+        place = line_of(frames)
+        if place:
+            name = raised(_thread_name(thread, lang), lang)
+            told.append(say(TEXTS, "threads-created", lang, thread=name, place=place))
+    return [*told, *_more_of_any(fault, lang)]
+
+
+def _created(fault: Fault) -> list[tuple[str, tuple[Frame, ...]]]:
+    """The first threads whose creation the report tells, each with the stack that created it."""
+    told = fault.figures.get("created_by")
+    return [(one[0], one[2]) for one in told[:2]] if isinstance(told, tuple) else []
+
+
+def _thread_side(access: Access, lang: Lang) -> str:
+    word = say(TEXTS, f"access-{access.word}" if access.word in ("read", "write") else "access", lang)
+    thread, place = _thread_name(access.thread, lang), line_of(access.frames)
+    return say(
+        TEXTS,
+        "threads-side",
+        lang,
+        word=word,
+        thread=say(TEXTS, "threads-by", lang, thread=thread) if thread else "",
+        place=say(TEXTS, "threads-at", lang, place=place) if place else "",
+    )
+
+
+def _thread_name(thread: str, lang: Lang) -> str:
+    if thread in ("main thread", "the main thread"):
+        return say(TEXTS, "threads-main", lang)
+    return say(TEXTS, "threads-named", lang, thread=quoted(thread, 40)) if thread else ""
+
+
 def _more_lock_up(fault: Fault, lang: Lang) -> list[str]:
     told = []
     n = int_of(fault, "n_pipes")
@@ -377,6 +436,7 @@ _MORE: dict[str, _More] = {
     "why-unused": _more_kept,
     "why-race": _more_race,
     "why-dcci": _more_race,
+    "why-data-race": _more_threads,
     "why-lock-up": _more_lock_up,
     "why-register": _more_register,
     "why-mask": _more_mask,

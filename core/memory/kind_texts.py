@@ -82,6 +82,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "life-both": ("Allocated in {made}, freed in {freed}.", "在 {made} 中分配，在 {freed} 中释放。"),
     "life-freed": ("Freed in {function}.", "在 {function} 中释放。"),
     "life-made": ("Allocated in {function}.", "在 {function} 中分配。"),
+    "life-at-both": ("Allocated at {made}, freed at {freed}.", "分配于 {made}，释放于 {freed}。"),
+    "life-at-made": ("Allocated at {made}.", "分配于 {made}。"),
+    "life-at-freed": ("Freed at {freed}.", "释放于 {freed}。"),
     "life-thread": ("Another thread freed it.", "由另一个线程释放。"),
     "says": (
         'The log says: "{message}".',
@@ -338,6 +341,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Two threads touch the same memory at the same time and one of them writes.",
         "两个线程同时访问同一内存，且至少一个在写。",
     ),
+    "threads-sides": ("They are {first} and {second}.", "分别为 {first} 与 {second}。"),
+    "threads-side": ("{word}{thread}{place}", "{thread}{place}{word}"),
+    "threads-by": (" by {thread}", "{thread} "),
+    "threads-at": (" at {place}", "在 {place} 的"),
+    "threads-named": ("thread {thread}", "线程 {thread}"),
+    "threads-main": ("the main thread", "主线程"),
+    "threads-created": ("{thread} was created at {place}.", "{thread} 创建于 {place}。"),
     "why-vptr": (
         "One thread destroys an object while another one still calls it.",
         "一个线程在销毁对象，另一个仍在调用它。",
@@ -352,6 +362,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "why-tag": (
         "{access}{by} has a pointer whose tag is not that of the memory: freed, out of bounds, or of another block.",
         "{access}{by}所用指针的 tag 与内存不一致：已释放、越界或指向其他内存块。",
+    ),
+    "why-tag-cause": (
+        "{access}{by} has a pointer whose tag is not that of the memory. The tool names the cause: {cause}.",
+        "{access}{by}所用指针的 tag 与内存不一致。工具给出的原因：{cause}。",
     ),
     "why-undefined": (
         "Undefined behaviour: the compiler may do anything here.",

@@ -13,6 +13,7 @@ from npulse.core.text import Lang, safe_text, say
 from .faults import Access, Block, Fault, Frame
 from .hints import Reach, function_of, lifetime, reach
 from .kind_texts import TEXTS
+from .places import user_frame
 
 MAX_NAME = 100
 MAX_MESSAGE = 240
@@ -241,6 +242,25 @@ def lifetime_text(fault: Fault, lang: Lang) -> str:
     else:
         told = say(TEXTS, "life-freed" if freed else "life-made", lang, function=freed or made)
     return sentences([told, say(TEXTS, "life-thread", lang) if found.is_other_thread else ""], lang)
+
+
+def block_places_text(block: Block | None, lang: Lang) -> str:
+    """Where the user's code allocated and freed the block, as a sentence; "" if neither line is told."""
+    if block is None:
+        return ""
+    made, freed = line_of(block.allocated), line_of(block.freed)
+    if not (made or freed):
+        return ""
+    key = "life-at-both" if made and freed else "life-at-made" if made else "life-at-freed"
+    return say(TEXTS, key, lang, made=made, freed=freed)
+
+
+def line_of(frames: Sequence[Frame]) -> str:
+    """ "file:line" of the innermost frame of the user's own code, safe to show; "" if that has no line."""
+    at = user_frame(frames)
+    if at is None or not frames[at].has_line:
+        return ""
+    return f"{quoted(frames[at].file)}:{frames[at].line}"
 
 
 def short_function(name: str) -> str:

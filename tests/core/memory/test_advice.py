@@ -389,6 +389,60 @@ def test_enough_free_blames_nobody() -> None:
 
 # ---- who and where ----
 
+NEW, DELETE = Frame("", None, None, "malloc", "/lib/asan.so", 1), Frame("", None, None, "free", "/lib/x", 2)
+
+
+def user(line: int, function: str = "main") -> Frame:
+    return Frame("/b/host/d.cpp", line, 3, function)
+
+
+def test_where_a_block_was_allocated_and_freed_is_told() -> None:
+    block = Block(16, 0x10, "inside", 0, "", (NEW, user(18)), (DELETE, user(20)))
+    for kind in ("double-free", "heap-use-after-free", "tag-mismatch"):
+        said = why(
+            fault(kind, "AddressSanitizer", accesses=(Access("read", 4, "heap", 0x10),), block=block), "en"
+        )
+        assert "Allocated at /b/host/d.cpp:18, freed at /b/host/d.cpp:20." in said
+    kept = Block(40, 0x10, "after", 0, allocated=(NEW, user(58)))
+    access = (Access("write", 4, "heap", 0x38),)
+    said = why(fault("heap-buffer-overflow", "AddressSanitizer", accesses=access, block=kept), "en")
+    assert "Allocated at /b/host/d.cpp:58." in said and "freed" not in said
+    no_line = Block(16, 0x10, "inside", 0, "", (NEW,), (DELETE,))
+    assert "llocated at" not in why(fault("double-free", "AddressSanitizer", block=no_line), "en")
+
+
+@pytest.mark.parametrize(
+    ("cause", "step"),
+    [
+        ("use-after-free", "frees the block too early"),
+        ("heap-buffer-overflow", "heap-buffer-overflow"),
+        ("stack tag-mismatch", "stack tag-mismatch"),
+        ("global-overflow", "global-buffer-overflow"),
+    ],
+)
+def test_the_cause_that_a_tag_mismatch_names_is_told(cause: str, step: str) -> None:
+    access = (Access("write", 4, "heap", 0x10, thread="T0"),)
+    found = fault("tag-mismatch", "HWAddressSanitizer", accesses=access, figures={"cause": cause})
+    assert f"names the cause: {cause}." in why(found, "en") and "out of bounds, or" not in why(found, "en")
+    assert cause in why(found, "zh")
+    wanted = next_step(fault(step, "AddressSanitizer"), "en") if step in KINDS else step
+    assert wanted in next_step(found, "en")
+
+
+def test_both_threads_of_a_data_race_are_told_with_their_lines() -> None:
+    sides = (
+        Access("write", 8, "global", 0x7B04, thread="T2", frames=(user(20, "Push"),)),
+        Access("read", 8, "global", 0x7B04, thread="main thread", frames=(user(50),)),
+    )
+    created = (("T2", "main thread", (Frame("<null>", None, None, "pthread_create"), user(45))),)
+    race = fault("data race", "ThreadSanitizer", accesses=sides, figures={"created_by": created})
+    said = why(race, "en")
+    assert (
+        "a write by thread T2 at /b/host/d.cpp:20 and a read by the main thread at /b/host/d.cpp:50" in said
+    )
+    assert "Thread T2 was created at /b/host/d.cpp:45." in said
+    assert all(part in why(race, "zh") for part in ("线程 T2", "主线程", "d.cpp:50", "d.cpp:45"))
+
 
 def test_a_call_of_the_host_is_told_as_one() -> None:
     copy = fault("illegal read", accesses=(Access("read", 4096, "GM", 0x10, device=1, serial_number=22),))
