@@ -10,7 +10,7 @@ from npulse.core.text import Lang, say
 from .excerpts import Excerpt
 from .faults import Fault
 from .figures import place_text, shown_name
-from .places import Missing, built_of, words_of
+from .places import Missing, built_of, user_frame, words_of
 from .pool_advice import TOOL as POOL_TOOL
 from .pool_advice import no_place_text
 from .sites import Site
@@ -25,6 +25,8 @@ _OF_ROOTS = frozenset(("not-found", "ambiguous", "outside-roots", "too-large", "
 
 TEXTS: dict[str, tuple[str, str]] = {
     "no-source": ("source of {place} not shown: {reason}", "未显示 {place} 的源码：{reason}"),
+    "known": ("in {file} (line unknown){called}; ", "在 {file} 中（行号未知）{called}；"),
+    "called": (", called from {place}", "，调用者为 {place}"),
     "candidates": (" ({files})", "（{files}）"),
     "more": ("{files}, and {n} more", "{files}，另有 {n} 个"),
     "comma": (", ", "、"),
@@ -65,7 +67,20 @@ def no_line_text(fault: Fault, missing: Missing, lang: Lang) -> str:
     """Why the log names no line for a fault, and what would give one."""
     if fault.tool == POOL_TOOL:
         return no_place_text(fault, lang)
-    return words_of(missing, lang, built_of(fault))
+    reason = words_of(missing, lang, built_of(fault))
+    known = _known_of(fault, lang) if missing.reason == "line-zero" else ""
+    return known + reason
+
+
+def _known_of(fault: Fault, lang: Lang) -> str:
+    """Of a place without a line: its file, and the nearest line that leads to it; "" if no file is told."""
+    frames = fault.access.frames
+    at = user_frame(frames)
+    if at is None or not frames[at].has_file or frames[at].has_line:
+        return ""
+    caller = next((frame for frame in frames[at + 1 :] if frame.has_line), None)
+    called = "" if caller is None else say(TEXTS, "called", lang, place=shown_name(place_text(caller)))
+    return say(TEXTS, "known", lang, file=shown_name(frames[at].file), called=called)
 
 
 def missing_excerpt_text(found: Memory, site: Site, lang: Lang) -> str:

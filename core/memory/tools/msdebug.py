@@ -20,6 +20,7 @@ from ..faults import Access, Cores, Fault, Frame, Task
 
 PROMPT = b"(msdebug)"
 MAX_FRAMES = 512
+MAX_CORES = 512
 
 _EXCEPTION = re.compile(r"_ERROR\b|(?i:exception)|\bsignal SIG|\bEXC_")
 _MOVES = re.compile(
@@ -81,6 +82,7 @@ class Stops:
         self._frames: list[msdebug.Frame] = []
         self._device: tuple[str, int] | None = None  # the last launch: kernel and device
         self._held: tuple[Stop, Fault] | None = None
+        self._rows: list[CoreState] = []  # of the tables of cores since the stop
 
     def take(self, records: Iterable[MsdebugRecord]) -> list[Fault]:
         """The stops that are over with these records."""
@@ -100,6 +102,7 @@ class Stops:
     def finish(self) -> list[Fault]:
         """The last one."""
         held, self._held = self._held, None
+        self._rows.clear()
         return [held[1]] if held is not None else []
 
     def _stop(self, stop: Stop) -> list[Fault]:
@@ -117,22 +120,59 @@ class Stops:
         if self._device is not None and self._device[0] == stop.kernel:
             device = self._device[1]
         made = fault_of(stop, self._artifact, frames, device)
+        self._rows.clear()
         self._held = (stop, made) if made is not None else None
         return [held[1]] if held is not None else []
 
     def _tell(self, core: CoreState) -> None:
-        """A row of 'ascend info cores': device, stream, task and block of the core that stopped."""
+        """A row of 'ascend info cores': device, stream, task and block of the core that stopped, and the
+        cores that stopped for the same reason in the same task."""
         held = self._held
-        if held is None or not core.is_focus or core.core_id != held[0].core_id:
+        if held is None or core.core_id is None:
             return
         stop, fault = held
-        task = Task(core.device_id, core.stream_id, core.task_id)
-        access = fault.access
-        if core.device_id is not None:
-            access = replace(access, device=core.device_id)
-        figures = {**fault.figures, "block": core.block}
-        told = None if task == Task() else task
-        self._held = stop, replace(fault, accesses=(access,), task=told or fault.task, figures=figures)
+        if core.is_focus and core.core_id == stop.core_id:
+            fault = _with_task(fault, core)
+        if is_exception(core.reason) and core.reason == stop.reason and len(self._rows) < MAX_CORES:
+            self._rows.append(core)
+        if fault.task is not None:
+            cores = _cores_of(stop, (row for row in self._rows if _task_of(row) == fault.task))
+            access = replace(fault.access, cores=cores)
+            fault = replace(fault, accesses=(access, *fault.accesses[1:]))
+        self._held = stop, fault
+
+
+def _task_of(core: CoreState) -> Task:
+    return Task(core.device_id, core.stream_id, core.task_id)
+
+
+def _with_task(fault: Fault, core: CoreState) -> Fault:
+    """With what the row of its own core tells."""
+    access, task = fault.access, _task_of(core)
+    if core.device_id is not None:
+        access = replace(access, device=core.device_id)
+    figures = {**fault.figures, "block": core.block}
+    told = None if task == Task() else task
+    return replace(fault, accesses=(access,), task=told or fault.task, figures=figures)
+
+
+def _cores_of(stop: Stop, rows: Iterable[CoreState]) -> tuple[Cores, ...]:
+    """The core of the stop and those of the rows, as ranges by type; its own type first."""
+    ids: dict[str, set[int]] = {stop.core_type: set() if stop.core_id is None else {stop.core_id}}
+    for row in rows:
+        if row.core_id is not None:
+            ids.setdefault(row.core_type, set()).add(row.core_id)
+    return tuple(Cores(core_type, _ranges(found)) for core_type, found in ids.items() if found)
+
+
+def _ranges(ids: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    found: list[tuple[int, int]] = []
+    for one in sorted(ids):
+        if found and one == found[-1][1] + 1:
+            found[-1] = (found[-1][0], one)
+        else:
+            found.append((one, one))
+    return tuple(found)
 
 
 def _is_told_again(held: Stop, stop: Stop) -> bool:

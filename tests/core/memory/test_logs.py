@@ -233,6 +233,21 @@ def test_where_the_core_stood_comes_from_the_table_of_cores() -> None:
     assert (fault.task, fault.figures["block"]) == (Task(1, 2, 44), 7)
 
 
+def test_cores_that_stopped_for_the_same_reason_are_told_with_the_one_in_focus() -> None:
+    table = (
+        "(msdebug) ascend info cores\n  CoreId Type Device Stream Task Block PC stop reason\n"
+        "   2 aiv 1 2 44 6 0x18 VEC_ERROR\n*  3 aiv 1 2 44 7 0x18 VEC_ERROR\n   4 aiv 1 2 44 8 0x18 VEC_ERROR\n"
+        "   6 aiv 1 2 44 9 0x18 MTE_ERROR\n   7 aiv 1 2 44 10 0x14 NA\n   8 aiv 1 2 45 0 0x18 VEC_ERROR\n"
+        "   0 aic 1 2 44 0 0x18 VEC_ERROR\n"
+    )
+    fault = fed(SESSION + table)[0][-1]
+    assert fault.access.cores == (Cores("aiv", ((2, 4),)), Cores("aic", ((0, 0),)))
+    again = fed(SESSION + table + table)[0][-1]
+    assert again.access.cores == fault.access.cores and again.figures["block"] == 7
+    at_break = SESSION.replace("VEC_ERROR", "breakpoint 1.1") + table.replace("VEC_ERROR", "breakpoint 1.1")
+    assert fed(at_break)[0][-1].access.cores == (Cores("aiv", ((3, 3),)),)  # all pause when one does
+
+
 # ---- trust ----
 
 

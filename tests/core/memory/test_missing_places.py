@@ -7,12 +7,13 @@ from pathlib import Path
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.memory.analyse import Memory
 from npulse.core.memory.excerpts import excerpt_of
-from npulse.core.memory.faults import Frame
-from npulse.core.memory.missing_places import missing_excerpt_text, missing_words, source_of
-from npulse.core.memory.places import SourceRoots
+from npulse.core.memory.faults import Access, Fault, Frame
+from npulse.core.memory.missing_places import missing_excerpt_text, missing_words, no_line_text, source_of
+from npulse.core.memory.places import Missing, SourceRoots
 from npulse.core.memory.run_report import look, selections
 from npulse.core.memory.sites import Site
 from npulse.core.run.discover import discover
+from npulse.core.text import Lang
 
 from .logs_by_hand import SEEN, START, illegal
 
@@ -85,3 +86,20 @@ def test_a_file_that_no_folder_holds_is_told(tmp_path: Path) -> None:
     found, site = looked(tmp_path, f"{BUILD}/\x1b[2Jother.cpp", 4)
     text = missing_excerpt_text(found, site, "en")
     assert "in none of the source folders" in text and "\x1b" not in text
+
+
+def test_line_0_does_not_hide_the_file_and_who_called_it() -> None:
+    zero, caller = Frame("/b/op_kernel/k.cpp", 0, 0), Frame("/b/op_kernel/k.cpp", 32, 13)
+    toolkit = Frame("/usr/local/Ascend/cann/aarch64-linux/tikcpp/tikcfw/impl/dma.h", 0, 0)
+
+    def said(*frames: Frame, lang: Lang = "en") -> str:
+        access = Access("write", 64, "GM", 0x10, kernel="kk", frames=frames)
+        fault = Fault("msSanitizer", "illegal write", "error", "", "a.log", 1, 0, (access,))
+        return no_line_text(fault, Missing("line-zero"), lang)
+
+    assert said(zero, caller).startswith(
+        "in /b/op_kernel/k.cpp (line unknown), called from /b/op_kernel/k.cpp:32; the log says line 0"
+    )
+    assert "called" not in said(toolkit, zero) and "k.cpp (line unknown); the log" in said(toolkit, zero)
+    assert "k.cpp:32" in said(zero, caller, lang="zh")
+    assert said().startswith("the log says line 0")
