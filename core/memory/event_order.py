@@ -15,6 +15,7 @@ from typing import Literal, TypeGuard
 from npulse.core.formats.error_codes import codes_in, look_up
 
 from .faults import Fault, Frame
+from .toolkit import is_users
 
 RELIABLE_SWITCH = "ASCEND_LAUNCH_BLOCKING=1"
 """With it every launch is waited for, so that a Python line is the one that launched what failed."""
@@ -36,6 +37,7 @@ _SYNCHRONIZES = re.compile(r"\bsynchronize\b")
 _NPU_ERROR = re.compile(
     r"\bACL\b|\baclnn|\bNPU function error|HCCL|error code is \d|inner error", re.IGNORECASE
 )
+_COMPILER_ERROR = re.compile(r"(?:\w{1,80}\.){0,8}(?:\w{0,40}Compil(?:ation|er|e)Error)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,11 @@ class PythonPlace:
 def python_place(fault: Fault, *, is_blocking: bool = False) -> PythonPlace:
     """How far the Python line of a "python error" can be believed."""
     frames = fault.access.frames
-    frame = frames[0] if frames else None
+    inner = frames[0] if frames else None
+    frame = next(filter(is_users, frames), inner)  # libraries that it went through are nobody's fault
     told = f"{fault.figures.get('error') or ''}"
     # the error's own words may speak of a synchronization wherever it surfaced
-    call = f"{fault.figures.get('code_text') or ''} {frame.function if frame else ''}"
+    call = f"{fault.figures.get('code_text') or ''} {inner.function if inner else ''}"
     reliable: bool | None = None
     if _SYNCHRONIZES.search(call):
         reliable = False  # whatever was launched before: waiting for it is no fault
@@ -66,6 +69,11 @@ def python_place(fault: Fault, *, is_blocking: bool = False) -> PythonPlace:
     elif told:
         reliable = True
     return PythonPlace(fault, frame, reliable, "" if reliable or is_blocking else RELIABLE_SWITCH)
+
+
+def is_of_compiler(fault: Fault) -> bool:
+    """Whether a Python error is that of a compiler which did not get a kernel done."""
+    return _COMPILER_ERROR.match(f"{fault.figures.get('error') or ''}") is not None
 
 
 def _surfaces(fault: Fault) -> bool:
@@ -89,12 +97,13 @@ def python_reason(fault: Fault, *, is_blocking: bool) -> PythonReason:
 
 # ---- what an event is ----
 
-Sort = Literal["device", "model", "wait", "passing", "host", "python"]
+Sort = Literal["device", "model", "wait", "passing", "host", "python", "compile"]
 Key = tuple[object, ...]
 KINDS = frozenset(
     (
         *("aicore exception", "task failure", "collective time-out", "error code", "python error"),
         "out of memory",
+        "buffer overflow at compile time",
     )
 )
 
@@ -106,8 +115,13 @@ def is_event(fault: Fault) -> bool:
 
 
 def sort_of(fault: Fault, is_blocking: bool) -> Sort:
-    """device, host: can be a root event. wait, model, passing, python: never causes."""
+    """device, host: can be a root event. wait, model, passing, python: never causes.
+
+    compile: the cause of a Python error that raises it, and of nothing else - some are only tried out.
+    """
     figures = fault.figures
+    if fault.kind == "buffer overflow at compile time":
+        return "compile"
     if fault.kind == "aicore exception":
         return "device"
     if fault.kind == "collective time-out":

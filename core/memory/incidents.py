@@ -15,6 +15,7 @@ from typing import Literal
 from npulse.core.formats.error_codes import pick
 from npulse.core.text import Lang, say
 
+from .compiling import raised_of
 from .event_order import (
     MAX_LOOKED_AT,
     RELIABLE_SWITCH,
@@ -52,6 +53,7 @@ Reason = Literal[
     "launching-python",
     "waiting-python",
     "later-python",
+    "compiling-python",
 ]
 Missing = Literal["", "other-rank-log", "device-log", "rest-of-logs"]
 
@@ -93,6 +95,10 @@ REASONS: Mapping[Reason, tuple[str, str]] = {
         "该行只是等待先前下发的任务；真正下发的是另一行",
     ),
     "later-python": ("a Python error after the failure", "故障发生之后的 Python 报错"),
+    "compiling-python": (
+        "Python raises what the compiler says; this line had the kernel compiled",
+        "Python 转报编译器的报错；该行触发了此 kernel 的编译",
+    ),
 }
 """Why an event is secondary, (en, zh)."""
 
@@ -216,9 +222,9 @@ def incidents_of(faults: Iterable[Fault], *, is_blocking: bool = False) -> tuple
     """The incidents in the faults of all logs of a round, origins first; other faults are left alone.
 
     Looked at: "aicore exception", "task failure", "collective time-out", "error code", "python error",
-    "out of memory"; not codes that no tool prints. is_blocking: the run is known to have had
-    ASCEND_LAUNCH_BLOCKING=1. Two failures of one process on two devices, of two processes, or more than an
-    hour apart are two incidents. Cost: n log n.
+    "out of memory", "buffer overflow at compile time"; not codes that no tool prints. is_blocking: the run is
+    known to have had ASCEND_LAUNCH_BLOCKING=1. Two failures of one process on two devices, of two processes,
+    or more than an hour apart are two incidents. Cost: n log n.
     """
     return _Gathering(is_blocking).gather([fault for fault in faults if is_event(fault)])
 
@@ -298,6 +304,7 @@ class _Gathering:
         sorts: dict[Sort, list[Fault]] = {}
         for fault in faults:
             sorts.setdefault(sort_of(fault, self._is_blocking), []).append(fault)
+        compiled = self._take_compiled(faults, sorts)
         for fault in in_order(sorts.get("device", ())):
             self._take_device(fault)
         for fault in in_order(sorts.get("host", ())):
@@ -309,8 +316,23 @@ class _Gathering:
             self._take_follower(fault, "passes-on")
         for fault in in_order(sorts.get("python", ())):
             self._take_follower(fault, python_reason(fault, is_blocking=self._is_blocking))
-        ordered = [*self._sorted(self._drafts), *self._sorted(self._unknown)]
+        ordered = [*self._sorted(self._drafts), *self._sorted(compiled), *self._sorted(self._unknown)]
         return tuple(draft.finish(self._is_blocking) for draft in ordered)
+
+    @staticmethod
+    def _take_compiled(faults: Sequence[Fault], sorts: dict[Sort, list[Fault]]) -> list[_Draft]:
+        """Kernels that did not fit, with the Python errors that raise it; those are taken out of `sorts`."""
+        drafts = {id(fault): _Draft(fault) for fault in sorts.get("compile", ())}
+        if not drafts:
+            return []
+        errors = [fault for fault in faults if fault.kind == "python error"]
+        taken: set[int] = set()
+        for error, message in raised_of(sorts["compile"], errors):
+            drafts[id(message)].add(error, "compiling-python")
+            taken.add(id(error))
+        for rest in (sorts.get("host", []), sorts.get("python", [])):
+            rest[:] = [fault for fault in rest if id(fault) not in taken]
+        return list(drafts.values())
 
     @staticmethod
     def _sorted(drafts: list[_Draft]) -> list[_Draft]:

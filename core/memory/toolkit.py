@@ -40,7 +40,8 @@ _RUNTIME_FILE = re.compile(
     | ^ nptl / \. / nptl /
     | (?: ^|/ ) include / c\+\+ / (?: v? \d+ [^/]* / )
     | (?: ^|/ ) libstdc\+\+-v3 / | (?: ^|/ ) libcxx /
-    | (?: ^|/ ) (?: site | dist ) -packages / (?: torch (?: _npu | vision | audio )? | mindspore | numpy ) /
+    | (?: ^|/ ) (?: site | dist ) -packages /
+      (?: torch (?: _npu | vision | audio | air )? | triton (?: _ascend )? | mindspore | numpy ) /
     | (?: ^|/ ) lib (?: 64 )? / python3 (?: \.\d+ )? / (?! (?: site | dist ) -packages / )
     """
 )

@@ -19,6 +19,7 @@ MAX_ARGS = 512
 MAX_BUFFERS = 128
 MAX_FILES = 32
 MAX_SYMBOLS = 64
+MAX_CALLERS = 32
 
 _ADDRESS = (1 << 48) - 1
 _WITH_HASH = re.compile(r"(.{1,400}?)_[0-9a-f]{16,64}(?:_|$)")
@@ -222,10 +223,20 @@ class CodedError(_Told):
 
 
 @dataclass(frozen=True, slots=True)
+class PythonCall:
+    """One line of a Python traceback."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class PythonError(_Told):
     """The innermost line of a Python traceback, and the error behind it ("" if it is cut off before).
 
-    is_asynchronous: the error says that it was noticed later than it was made, so the line is where it
+    callers: the lines around the innermost one, the nearest first, `MAX_CALLERS` at most. is_asynchronous:
+    the error says that it was noticed later than it was made, so the line is where it
     surfaced. operator_name: the operator that the error names, which is then the one at work by chance.
     """
 
@@ -236,6 +247,7 @@ class PythonError(_Told):
     error: str
     operator_name: str
     is_asynchronous: bool
+    callers: tuple[PythonCall, ...] = ()
 
 
 PlogRecord = AicoreException | TaskFailure | HcclTimeout | CodedError | PythonError

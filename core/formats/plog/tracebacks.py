@@ -1,13 +1,14 @@
-"""Python tracebacks in a console log: of each only the innermost line and the error."""
+"""Python tracebacks in a console log: of each the innermost lines and the error."""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..log_lines import Line, Origin, bounded
-from .records import PythonError
+from .records import MAX_CALLERS, PythonCall, PythonError
 
 BEGIN = "Traceback (most recent call last)"
 INNER_ERROR = "The Inner error is reported as above"
@@ -38,6 +39,7 @@ class _Open:
     function: str = ""
     code: str = ""
     wants_code: bool = False
+    callers: deque[PythonCall] = field(default_factory=lambda: deque(maxlen=MAX_CALLERS))
 
 
 class Tracebacks:
@@ -67,6 +69,8 @@ class Tracebacks:
         found.n_lines += 1
         frame = _FRAME.match(content)
         if frame is not None:
+            if found.path:
+                found.callers.appendleft(PythonCall(found.path, found.python_line or 0, found.function))
             found.path, found.python_line = bounded(frame[1]), int(frame[2])
             found.function, found.code = bounded(frame[3] or ""), ""
             found.wants_code, found.last_line = True, line.number
@@ -121,4 +125,5 @@ def _record(found: _Open, error: str, time_us: int | None) -> PythonError:
         error=bounded(error),
         operator_name=bounded(operator[1]).rstrip(".") if operator else "",
         is_asynchronous=INNER_ERROR in error or ASYNCHRONOUS in error,
+        callers=tuple(found.callers),
     )

@@ -283,10 +283,11 @@ def _of_python(record: PythonError) -> dict[str, Any]:
 
 
 def python_frames(record: PythonError) -> tuple[Frame, ...]:
-    """The innermost line of the traceback; () where the error stands alone."""
+    """The lines of the traceback, the innermost first; () where the error stands alone."""
     if not record.path:
         return ()
-    return (Frame(record.path, record.python_line, None, record.function),)
+    callers = (Frame(call.path, call.line, None, call.function) for call in record.callers)
+    return (Frame(record.path, record.python_line, None, record.function), *callers)
 
 
 # ---- one line that several readers know ----

@@ -754,3 +754,15 @@ def test_a_timeout_that_is_held_is_pending() -> None:
     assert reader.feed(WAITED.encode()) == []
     (held,) = reader.pending()
     assert reader.finish() == [held] and reader.pending() == []
+
+
+def test_a_traceback_keeps_the_lines_around_the_innermost_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    calls = "".join(f'  File "/app/m{i}.py", line {i}, in f{i}\n    g()\n' for i in range(1, 51))
+    path.write_text(f"Traceback (most recent call last):\n{calls}ValueError: 3\n")
+    (record,) = read_plog(path).records
+    assert isinstance(record, PythonError)
+    assert (record.path, record.python_line) == ("/app/m50.py", 50)
+    assert [(call.path, call.line, call.function) for call in record.callers] == [
+        (f"/app/m{i}.py", i, f"f{i}") for i in range(49, 17, -1)
+    ]

@@ -627,3 +627,51 @@ def test_what_another_process_cannot_cause_stays_unknown() -> None:
 def test_a_log_of_cann_is_not_asked_for_itself() -> None:
     assert only(code(1, "507046", 0, module="ASCENDCL")).missing == "rest-of-logs"
     assert only(code(1, "507046", 0)).missing == "device-log"
+
+
+# ---- compilers ----
+
+
+def overflow(line: int, **more: Any) -> Fault:
+    return event("buffer overflow at compile time", line, None, None, **more)
+
+
+@pytest.mark.parametrize(
+    ("at", "error"),
+    [
+        (1, "triton.compiler.errors.MLIRCompilationError: "),
+        (30, "triton.compiler.errors.MLIRCompilationError: "),
+        (1, ""),  # the message itself stands where the error would be
+    ],
+)
+def test_python_raises_what_the_compiler_said(at: int, error: str) -> None:
+    incident = only(overflow(9), python(at, error, pid=None))
+    assert (incident.root.line, incident.is_origin) == (9, True)
+    assert [(one.reason, one.is_likely) for one in incident.secondary] == [("compiling-python", False)]
+
+
+def test_other_python_errors_are_not_the_compilers() -> None:
+    for other in (
+        python(1, "ValueError: 3", pid=None),
+        python(500, "CompilationError: ", pid=None),
+        python(1, "CompilationError: ", pid=None, artifact="b.log"),
+        python(30, "", pid=None),
+    ):
+        assert all(not one.secondary for one in incidents_of([overflow(9), other]))
+    between = [python(1, "CompilationError: 1", pid=None), python(4, "CompilationError: 2", pid=None)]
+    first, second = sorted(incidents_of([overflow(9), *between]), key=lambda one: one.root.line)
+    assert (first.root.line, first.secondary) == (1, ())
+    assert [one.fault.line for one in second.secondary] == [4]
+
+
+def test_a_kernel_that_did_not_fit_explains_no_failure_of_a_device() -> None:
+    incidents = incidents_of([overflow(1), exception(5, 0), timeout(9, 30), code(10, "507035")])
+    assert [len(incident.secondary) for incident in incidents] == [0, 2]
+
+
+def test_the_python_line_is_the_users_own() -> None:
+    library = Frame("/usr/lib/python3/site-packages/triton/compiler/compiler.py", 300, None, "compile")
+    own = Frame("/app/k.py", 5, None, "<module>")
+    fault = event("python error", 1, frames=(library, own), error="CompilationError: ")
+    assert python_place(fault).frame == own
+    assert python_place(event("python error", 1, frames=(library,), error="E: ")).frame == library
