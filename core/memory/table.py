@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +27,10 @@ SUBJECT = "subject"
 """The column that holds the subject of marks and notes."""
 IS_NAMED = "is_named"
 """The column that says whether the subject names more than the kind of fault: a place, a kernel, a code."""
+
+SHORT_NAME = "short_name"
+"""The column that holds what a kernel of a package of operators can be called where there is little room: its
+operator, without hash and tiling key. Absent where that names another subject of the table as well."""
 
 
 def is_named(subject: str, kind: str) -> bool:
@@ -85,9 +90,26 @@ def memory_table(found: Memory) -> Table:
         numbers("log_line", lambda site: site.first.line),
         text_column("state", list(states) if states else [None] * len(sites)),
         text_column("operator", [_operator(found, site) for site in sites]),
+        replace(text_column(SHORT_NAME, _short_names(sites)), is_internal=True),
         flags(IS_NAMED, lambda site: is_named(subject_of(site), site.first.kind)),
     ]
     return Table(AREA, tuple(columns))
+
+
+def short_name(subject: str, figures: Mapping[str, object]) -> str:
+    """The operator of a kernel that is the subject, as raw as it came; "" where something else is it."""
+    op_type = figures.get("op_type")
+    is_kernel = subject == figures.get("kernel_name")
+    return op_type if is_kernel and isinstance(op_type, str) and op_type != subject else ""
+
+
+def _short_names(sites: Sequence[Site]) -> list[str | None]:
+    subjects = [subject_of(site) for site in sites]
+    short = [short_name(subject, site.first.figures) for subject, site in zip(subjects, sites, strict=True)]
+    meant: dict[str, set[str]] = {}
+    for name, subject in zip(short, subjects, strict=True):
+        meant.setdefault(name, set()).add(subject)
+    return [name if name and len(meant[name]) == 1 else None for name in short]
 
 
 def _size(site: Site) -> int | None:

@@ -36,7 +36,7 @@ from npulse.tui.panes.memory.columns import (
     style_by_severity,
 )
 from npulse.tui.panes.memory.jobs import first_that_is_none, folders_in
-from npulse.tui.panes.memory.summary import few_words, nothing_lines
+from npulse.tui.panes.memory.summary import few_words, nothing_lines, shown_lines
 
 from .memory_runs import WRITE, checked, illegal_write, race, write_faults, write_log
 
@@ -86,6 +86,41 @@ def test_a_place_has_as_few_folders_as_tell_it_from_the_others() -> None:
     ]
     assert place_writer(table, 14, UNICODE, "en")(1) == "b/two.cpp:4", "half a pair is worse than none"
     assert place_writer(table, 10, UNICODE, "en")(1) == "…two.cpp:4", "file and line stay"
+
+
+HASHES = ("7c1f0a52d9be4410a6c2f57c1f0a52d9", "0b" * 16)
+
+
+def plog_of(*kernels: str) -> str:
+    """A task that failed, of each kernel."""
+    return "".join(
+        f"[ERROR] RUNTIME(700,python3):2026-03-01-02:2{n}:06.512.090 [task_info.cc:1]700 PrintErrorInfo:"
+        f"Aicore kernel execute failed, device_id=3, stream_id=2, report_stream_id=2, task_id={n}, "
+        f"flip_num=0, fault kernel_name={kernel}, fault kernel info ext=none, program id=1, hash=2.\n"
+        for n, kernel in enumerate(kernels)
+    )
+
+
+def test_a_kernel_that_is_too_long_is_called_by_its_operator(tmp_path: Path) -> None:
+    long = f"ScatterNdUpdate_{HASHES[0]}_high_performance_21330"
+    (tmp_path / "plog").mkdir()
+    (tmp_path / "plog/plog-700_1.log").write_text(plog_of(long))
+    view = view_of(tmp_path)
+    assert view.table.column(SUBJECT).value(0) == long
+    assert place_writer(view.table, 40, UNICODE, "en")(0) == "ScatterNdUpdate"
+    assert place_writer(view.table, 90, UNICODE, "en")(0) == long
+    _, first = shown_lines(view, lambda i, **v: tr(i, "en", **v), UNICODE, 80, "z")
+    assert "ScatterNdUpdate  " in first and "21330" not in first.partition("next:")[0]
+
+
+def test_kernels_of_one_operator_stay_apart(tmp_path: Path) -> None:
+    names = [f"ScatterNdUpdate_{HASHES[n]}_high_performance_{n}" for n in (0, 1)]
+    (tmp_path / "plog").mkdir()
+    (tmp_path / "plog/plog-700_1.log").write_text(plog_of(*names))
+    table = view_of(tmp_path).table
+    write = place_writer(table, 30, UNICODE, "en")
+    shown = {write(row) for row in range(table.n_rows)}
+    assert len(shown) == 2 and all(text.startswith("ScatterN") and "…" in text for text in shown)
 
 
 def test_a_long_path_loses_whole_folders_first() -> None:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from npulse.core.memory.places import short_paths
 from npulse.core.memory.short_texts import state_word
-from npulse.core.memory.table import IS_NAMED, SUBJECT
+from npulse.core.memory.table import IS_NAMED, SHORT_NAME, SUBJECT
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text
 
@@ -129,9 +129,11 @@ def severity_text(severity: str, role: str, glyphs: Glyphs) -> str:
 def place_writer(table: Table, room: int, glyphs: Glyphs, lang: Lang) -> Callable[[int], str]:
     """The place in at most `room` cells: of a path as few folders as tell it from the others, and the line.
 
-    Of a race both lines. What is too long loses its begin: file and line stand at the end.
+    Of a race both lines. A kernel that is too long is called by its operator. What else is too long loses
+    its begin: file and line stand at the end.
     """
     subject, second, named = (table.column(name) for name in (SUBJECT, "second_place", IS_NAMED))
+    briefly = next((column for column in table.columns if column.name == SHORT_NAME), None)
     first_at, second_at = (_written_places(table, of) for of in ("", "second_"))
     paths = {str(label) for name in ("file", "second_file") for label in table.column(name).labels or ()}
     short = short_paths(paths)
@@ -142,7 +144,10 @@ def place_writer(table: Table, room: int, glyphs: Glyphs, lang: Lang) -> Callabl
             return cut(unknown, room, glyphs.ellipsis)
         file, line = first_at(row)
         if line is None:
-            return cut_middle(safe_text(str(subject.value(row))), room, glyphs)
+            name = safe_text(str(subject.value(row)))
+            if cell_len(name) > room and briefly is not None and briefly.value(row) is not None:
+                name = safe_text(str(briefly.value(row)))
+            return cut_middle(name, room, glyphs)
         text = f"{safe_text(short.get(file, file))}:{line}"
         other_file, other_line = second_at(row)
         if other_line is not None and second.value(row) != subject.value(row):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from npulse.core.findings import Finding
 from npulse.core.memory.places import short_paths
 from npulse.core.memory.short_texts import gap_word
+from npulse.core.memory.table import short_name
 from npulse.core.text import safe_text
 
 from ...chrome import cut_middle
@@ -135,7 +138,10 @@ def _place(finding: Finding, room: int, glyphs: Glyphs) -> str:
     """File and line as short as they can be told; else the name, its middle left out where it is long."""
     file, line = finding.figures.get("file"), finding.figures.get("line")
     if not file or not line:
-        return cut_middle(safe_text(finding.subject), room, glyphs)
+        name = safe_text(finding.subject)
+        if cell_len(name) > room:
+            name = safe_text(short_name(finding.subject, finding.figures)) or name
+        return cut_middle(name, room, glyphs)
     return cut_start(f"{safe_text(short_paths([str(file)])[str(file)])}:{line}", room, glyphs)
 
 
