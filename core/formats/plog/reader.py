@@ -19,7 +19,8 @@ from ..log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_
 from . import messages, tracebacks
 from .heads import Head, head_of, stands
 from .incidents import Incident, OpenIncidents, best
-from .records import CodedError, HcclTimeout, Plog, PlogRecord
+from .records import CodedError, HcclTimeout, Plog, PlogRecord, PythonError
+from .switches import SWITCH, switch_told
 from .timeouts import HCCL_MODULES, is_more_of_timeout, is_timeout, joined, may_be_timeout, timeout_of
 from .tracebacks import Tracebacks
 
@@ -39,6 +40,7 @@ _WORDS = (
     *(b" after execute:", b"tilingKey = ", b"[AIC_INFO] ", b"[Dump][Exception]", b"add error register"),
     *(b"Group[", b"], error_info: task_id ", b"ErrCode=", b"runtime result = ", b"rror code"),
     *(b"ERR0", b"[PID:", b"[ERROR] HCCL(", b"[ERROR] HCCP(", b"[ERROR] HCOM("),
+    f"{SWITCH}=".encode(),
     *(tracebacks.BEGIN.encode(), tracebacks.INNER_ERROR.encode()),
 )
 _CODES = re.compile(rb"E(?:[A-Z]\d{4}|\d{5}): ")
@@ -56,7 +58,8 @@ class PlogReader:
         self._lines = LineCutter(self._notes, _WORDS, (_CODES,))
         self._records: list[PlogRecord] = []
         self._incidents = OpenIncidents(self._records.append)
-        self._tracebacks = Tracebacks(self._records.append)
+        self._tracebacks = Tracebacks(self._hand_out_error)
+        self._is_blocking = False
         self._pids: OrderedDict[str, int] = OrderedDict()  # origin -> the pid that it last told
         self._waited: HcclTimeout | None = None  # the report of it may be the next line
 
@@ -87,7 +90,8 @@ class PlogReader:
     def pending(self) -> list[PlogRecord]:
         """What `finish` would hand out now, nothing is closed by asking."""
         waited = [self._waited] if self._waited is not None else []
-        return [*waited, *self._incidents.pending(), *self._tracebacks.pending()]
+        errors = [self._with_switch(error) for error in self._tracebacks.pending()]
+        return [*waited, *self._incidents.pending(), *errors]
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -99,6 +103,12 @@ class PlogReader:
         self._records.clear()
         return records
 
+    def _hand_out_error(self, error: PythonError) -> None:
+        self._records.append(self._with_switch(error))
+
+    def _with_switch(self, error: PythonError) -> PythonError:
+        return replace(error, is_blocking=True) if self._is_blocking else error
+
     # ---- one line ----
 
     def _take(self, line: Line) -> None:
@@ -107,6 +117,10 @@ class PlogReader:
         if not may_be_timeout(head):
             self._settle_timeout()
         if not head.is_log:
+            value = switch_told(head.content) if SWITCH in head.content else None
+            if value is not None:
+                self._is_blocking = value == "1"
+                return
             if tracebacks.BEGIN in message:
                 if message.startswith(tracebacks.BEGIN):
                     self._tracebacks.begin(line, replace(head.origin, pid=head.pid))

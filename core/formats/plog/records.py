@@ -235,9 +235,10 @@ class PythonCall:
 class PythonError(_Told):
     """The innermost line of a Python traceback, and the error behind it ("" if it is cut off before).
 
-    callers: the lines around the innermost one, the nearest first, `MAX_CALLERS` at most. is_asynchronous:
-    the error says that it was noticed later than it was made, so the line is where it
-    surfaced. operator_name: the operator that the error names, which is then the one at work by chance.
+    callers: the lines around the innermost one, the nearest first, `MAX_CALLERS` at most. is_blocking: the
+    log itself shows before it that ASCEND_LAUNCH_BLOCKING was set to 1. is_asynchronous: the error says that
+    it was noticed later than it was made, so the line is where it surfaced. operator_name: the operator that
+    the error names, which is then the one at work by chance.
     """
 
     path: str
@@ -248,6 +249,7 @@ class PythonError(_Told):
     operator_name: str
     is_asynchronous: bool
     callers: tuple[PythonCall, ...] = ()
+    is_blocking: bool = False
 
 
 PlogRecord = AicoreException | TaskFailure | HcclTimeout | CodedError | PythonError

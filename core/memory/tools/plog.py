@@ -8,7 +8,8 @@ Figures are always all there, None, "" or () where the log does not say:
   report_stream_id, n_cores, core_pcs ((core, pc offset, fixed pc offset)), is_closed.
 - task failure: is_timeout, error_type, sqe_type, kernel_name, op_type, ret_code, ret_text, codes, task_sn.
 - collective time-out: code, remote_rank, timeout_s, tag. error code: code, title, api, module, device_id,
-  rank, inner_code. python error: is_asynchronous, error, operator_name, code_text; and what `with_code` adds.
+  rank, inner_code. python error: is_asynchronous, is_blocking, error, operator_name, code_text; and
+  what `with_code` adds.
 """
 
 from __future__ import annotations
@@ -276,6 +277,7 @@ def _python(record: PythonError, artifact: str) -> Fault:
 def _of_python(record: PythonError) -> dict[str, Any]:
     return {
         "is_asynchronous": record.is_asynchronous,
+        "is_blocking": record.is_blocking,
         "error": record.error,
         "operator_name": record.operator_name,
         "code_text": record.code_text,
