@@ -31,6 +31,7 @@ _PEER_CODES = frozenset(("EI0002", "EI0006", "EI0015", "507048", "507057", "HCCL
 _HARDWARE_CODES = frozenset(("507010", "507053", "507054", "507055", "507056", "507901", "EZ2001"))
 _PASSING_CODES = frozenset(("ERR00100", "ERR01100", "ERR02200"))
 _OF_PEERS = frozenset(("507011", "507046", "507047", "ERR02200"))
+_SHORTAGE_CODES = frozenset(("EL0004", "200000", "207001"))
 _PASSING = re.compile(r"50[07]\d{3}|0x[0-9a-f]{1,4}|E[A-Z0-9](?:9999|8888)", re.IGNORECASE)
 _WAITS = re.compile(r"wait|notify|event|hccl", re.IGNORECASE)
 _SYNCHRONIZES = re.compile(r"\bsynchronize\b")
@@ -54,7 +55,11 @@ class PythonPlace:
 
 
 def python_place(fault: Fault, *, is_blocking: bool = False) -> PythonPlace:
-    """How far the Python line of a "python error" can be believed."""
+    """How far the Python line of a "python error" can be believed.
+
+    is_blocking: the run is known to have had the switch; that its own log shows it counts as well.
+    """
+    is_blocking = is_blocking or bool(fault.figures.get("is_blocking"))
     frames = fault.access.frames
     inner = frames[0] if frames else None
     frame = next(filter(is_users, frames), inner)  # libraries that it went through are nobody's fault
@@ -87,6 +92,7 @@ PythonReason = Literal["asynchronous-python", "waiting-python", "launching-pytho
 
 def python_reason(fault: Fault, *, is_blocking: bool) -> PythonReason:
     """What the line of a Python error behind a failure is: that of the launch, of a wait, any later one."""
+    is_blocking = is_blocking or bool(fault.figures.get("is_blocking"))
     is_reliable = python_place(fault, is_blocking=is_blocking).is_reliable
     if is_reliable:
         return "launching-python" if _surfaces(fault) else "later-python"
@@ -145,6 +151,11 @@ def sort_of(fault: Fault, is_blocking: bool) -> Sort:
 def _passes_on(code: str) -> bool:
     """Whether a code only says that something failed before."""
     return not is_hardware(code) and (code in _PASSING_CODES or _PASSING.fullmatch(code) is not None)
+
+
+def is_shortage(fault: Fault) -> bool:
+    """Whether an event says that memory could not be had, in whichever text."""
+    return fault.kind == "out of memory" or f"{fault.figures.get('code') or ''}" in _SHORTAGE_CODES
 
 
 def may_be_of_peer(fault: Fault) -> bool:

@@ -241,7 +241,7 @@ def _tail(found: Memory, place: int, lang: Lang) -> Iterator[str]:
     yield missing_excerpt_text(found, site, lang)
     yield _joined(found, site, lang)
     incident = found.incident_of.get(site.key)
-    if incident is not None and incident.secondary:
+    if incident is not None and incident.n_consequences:
         yield counted(lang, "consequences", incident.n_consequences)
     if site.resolved_by:
         yield say(TEXTS, "resolved", lang, name=shown_name(site.resolved_by))

@@ -29,6 +29,7 @@ from .event_order import (
     is_far,
     is_hardware,
     is_other_day,
+    is_shortage,
     may_be_of_peer,
     n_cores_of,
     process_of,
@@ -38,7 +39,7 @@ from .event_order import (
 )
 from .faults import Fault
 from .ranks import Ranks
-from .waits import Causes, Chains, is_told_again
+from .waits import SAME_US, Causes, Chains, is_told_again
 
 Reason = Literal[
     "told-again",
@@ -144,6 +145,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 }
 
 _SHOWN_RANKS = 8
+_SAME_LINES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +274,10 @@ class _Draft:
         )
 
 
-def _fullness(fault: Fault) -> tuple[bool, bool, int]:
+def _fullness(fault: Fault) -> tuple[bool, bool, bool, int]:
     task = fault.task
     return (
+        fault.kind == "out of memory",  # it has the sizes, a code has none
         task is not None and task.task is not None,
         bool(fault.figures.get("kernel_name")),
         n_cores_of(fault),
@@ -297,6 +300,7 @@ class _Gathering:
         self._by_device: dict[tuple[Key, int | None], _Draft] = {}
         self._by_task: dict[Key, _Draft] = {}
         self._waits_of: dict[Key, tuple[_Draft, bool]] = {}  # and if that is a guess
+        self._shortages: dict[tuple[str, str], tuple[_Draft, Fault]] = {}  # the last one, and its last text
         self._ranks = Ranks(())
 
     def gather(self, faults: Sequence[Fault]) -> tuple[Incident, ...]:
@@ -389,13 +393,20 @@ class _Gathering:
 
     def _take_host(self, fault: Fault) -> None:
         """An error of the host's own: a root event unless its process had failed before."""
+        shortage = self._same_shortage(fault)
+        if shortage is not None:
+            shortage.add_again(fault)
+            self._shortages[fault.artifact, fault.origin] = shortage, fault
+            return
         draft, is_likely = self._of_process(fault, only_before=True)
         if draft is None and fault.kind == "python error":
             # another process: what it says behind a failure follows from it, what it says before does not
             draft = next((d for d in self._near(fault) if is_before(d.root, fault)), None)
             is_likely = True
         if draft is None:
-            self._begin(fault)
+            draft = self._begin(fault)
+            if is_shortage(fault):
+                self._shortages[fault.artifact, fault.origin] = draft, fault
         elif fault.kind == "python error":
             draft.add(fault, python_reason(fault, is_blocking=self._is_blocking), is_likely)
         else:
@@ -403,6 +414,18 @@ class _Gathering:
             code = f"{fault.figures.get('code') or ''}"
             is_open = delay_us(draft.root, fault) is None or is_hardware(code)
             draft.add(fault, "later-failure", is_likely or is_open)
+
+    def _same_shortage(self, fault: Fault) -> _Draft | None:
+        """The lack of memory that a text right behind it tells once more, as a code or in words."""
+        found = self._shortages.get((fault.artifact, fault.origin)) if is_shortage(fault) else None
+        if found is None:
+            return None
+        draft, last = found
+        kinds = {last.kind, fault.kind}
+        writers = {process for process in (process_of(last), process_of(fault)) if process is not None}
+        delay = delay_us(last, fault)
+        is_near = abs(fault.line - last.line) <= _SAME_LINES and (delay is None or abs(delay) <= SAME_US)
+        return draft if is_near and len(kinds) > 1 and len(writers) < 2 else None
 
     def _take_follower(self, fault: Fault, reason: Reason) -> None:
         """What is never a cause goes to the failure of its process, else to what its process waited for."""

@@ -666,7 +666,7 @@ def test_other_python_errors_are_not_the_compilers() -> None:
 
 def test_a_kernel_that_did_not_fit_explains_no_failure_of_a_device() -> None:
     incidents = incidents_of([overflow(1), exception(5, 0), timeout(9, 30), code(10, "507035")])
-    assert [len(incident.secondary) for incident in incidents] == [0, 2]
+    assert [len(incident.secondary) for incident in incidents] == [2, 0]
 
 
 def test_the_python_line_is_the_users_own() -> None:
@@ -675,3 +675,40 @@ def test_the_python_line_is_the_users_own() -> None:
     fault = event("python error", 1, frames=(library, own), error="CompilationError: ")
     assert python_place(fault).frame == own
     assert python_place(event("python error", 1, frames=(library,), error="E: ")).frame == library
+
+
+def test_a_log_that_shows_the_switch_makes_its_lines_reliable() -> None:
+    late = python(9, "RuntimeError: ACL stream synchronize failed, error code:507035", is_blocking=True)
+    assert reliability_of(late, is_blocking=False) is True
+    (one,) = only(exception(5, 0), late).secondary
+    assert one.reason == "launching-python"
+    assert reliability_of(replace(late, figures={**late.figures, "is_blocking": False}), False) is False
+
+
+# ---- memory that ran out ----
+
+
+def shortage(line: int, at: float | None = None, pid: int | None = None, **more: Any) -> Fault:
+    return event("out of memory", line, at, pid, tried_bytes=6 << 30, **more)
+
+
+@pytest.mark.parametrize(("of_code", "of_text"), [(1, 4), (4, 1)])
+def test_one_lack_of_memory_in_two_texts_is_one(of_code: int, of_text: int) -> None:
+    text = shortage(of_text)
+    incident = only(code(of_code, "EL0004", 0, pid=5), text)
+    assert (incident.root, incident.is_origin, incident.n_consequences) == (text, True, 0)
+    assert [(one.fault.line, one.reason) for one in incident.secondary] == [(of_code, "told-again")]
+
+
+def test_another_lack_of_memory_is_another_one() -> None:
+    first = code(1, "EL0004", 0, pid=5)
+    for other in (
+        shortage(100),
+        shortage(4, pid=6),
+        shortage(4, artifact="b.log"),
+        shortage(4, origin="[rank1]"),
+        shortage(4, at=30, pid=6),
+    ):
+        assert len(incidents_of([first, other])) == 2
+    assert len(incidents_of([shortage(1), shortage(4)])) == 2
+    assert len(incidents_of([code(1, "EE1001", 0, pid=5), shortage(4)])) == 2
