@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .body import Body, add_said, summary_for
 from .drafts import READY, Draft, LeakDraft, UndefinedDraft
-from .errordraft import ErrorDraft
+from .errordraft import NO_SHADOW, SHADOW_TITLE, ErrorDraft
 from .facts import Facts, Mark
 from .frames import Frames
 from .headers import LEAKS_OMITTED, Head, head_of, trouble_of
@@ -67,7 +67,10 @@ class Assembler:
                 lane, prefix, text = self._lane(key), text[: len(text) - len(body)], body
         if not text or text.isspace():
             self._blank(lane)
-        elif self._take(lane, text, prefix, at):
+            return
+        if at.line != self._unfinished or not SHADOW_TITLE.startswith(text):
+            lane.last_line = at.line
+        if self._take(lane, text, prefix, at):
             if not is_read:
                 self.facts.unread(at)
         elif lane.drafts:
@@ -77,7 +80,7 @@ class Assembler:
     def pending(self) -> list[Record]:
         """What is open, as records as far as they came."""
         drafts = sorted(self._drafts(), key=lambda found: found[1].byte)
-        records = (draft.build(draft.missing() is not None) for _, draft in drafts)
+        records = (draft.build(_missing(lane, draft) is not None) for lane, draft in drafts)
         return [record for record in records if record is not None]
 
     def finish(self, raw: bytes | None, at: Mark) -> None:
@@ -310,7 +313,7 @@ class Assembler:
 
     def _close(self, lane: Lane, draft: Draft) -> None:
         """A report becomes a record, cut if something is missing."""
-        missing = draft.missing()
+        missing = _missing(lane, draft)
         if missing is None and draft.last_line == self._unfinished and not draft.is_ended:
             missing = "the end of its last line"
         lane.remove(draft)
@@ -330,3 +333,12 @@ class Assembler:
     def _hand_out(self, record: Record) -> None:
         self.out.append(record)
         self.facts.count(record)
+
+
+def _missing(lane: Lane, draft: Draft) -> str | None:
+    """What of a report has not come. Where something else stands behind its summary, that was its end:
+    runtimes write the shadow bytes at once, or not at all (an old one, a part that somebody copied)."""
+    missing = draft.missing()
+    if missing == NO_SHADOW and not draft.is_mixed and lane.last_line > draft.last_line:
+        return None
+    return missing

@@ -9,6 +9,8 @@ from .headers import Head
 from .places import PlaceDraft, StackDraft, built
 from .records import Access, Frame, Record, SanitizerError, Shadow, ShadowRow, Summary, ThreadStart
 
+NO_SHADOW = "its shadow bytes"
+SHADOW_TITLE = "Shadow bytes around the buggy address:"
 _FULL_SHADOW_ROWS = 11
 _SHADOW_OFFSETS = (0x7FFF8000, 1 << 36)  # of old runtimes on x86-64 and AArch64
 _ASAN_LAST_LEGENDS = ("ASan internal", "Left alloca", "Right alloca", "Shadow gap")
@@ -97,7 +99,7 @@ class ErrorDraft(Draft):
             and self.tool == "AddressSanitizer"
             and self.kind != "wild-access"
         ):
-            return "its shadow bytes"
+            return NO_SHADOW
         return None
 
     def is_first(self, frame: Frame) -> bool:

@@ -19,14 +19,17 @@ _NEVER = 1 << 62
 
 
 class Lane:
-    """The open reports of one prefix. current: the one that the last line went to, even if it is closed."""
+    """The open reports of one prefix. current: the one that the last line went to, even if it is closed.
 
-    __slots__ = ("check_at", "current", "drafts", "n_foreign", "note")
+    last_line: number of the last line that is not blank, whoever wrote it.
+    """
+
+    __slots__ = ("check_at", "current", "drafts", "last_line", "n_foreign", "note")
 
     def __init__(self) -> None:
         self.drafts: list[Draft] = []
         self.current: Draft | None = None
-        self.n_foreign = 0
+        self.n_foreign = self.last_line = 0
         self.check_at = _NEVER
         self.note: tuple[int, str] | None = None  # a line, with its number, that stands before its header
 

@@ -279,6 +279,20 @@ def test_what_is_missing_is_told(n_lines: int, missing: str) -> None:
     assert record.span.end_byte == len(content)
 
 
+@pytest.mark.parametrize("behind", [["bye"], ["", "bye", "bye"], error(), LEAKS], ids=["a", "b", "c", "d"])
+def test_what_stands_behind_a_summary_shows_that_the_report_ended_there(behind: list[str]) -> None:
+    first = min(read(raw_of([*error()[:16], *behind]))[0], key=lambda record: record.span.line)
+    assert isinstance(first, SanitizerError) and not first.is_cut and first.span.last_line == 16
+    state = read(raw_of([*error()[:16], "bye"]))[1]
+    assert state.is_complete and state.n_truncated == 0
+
+
+@pytest.mark.parametrize("rest", ["", "\n\n", "Shadow by", "Shadow bytes around the buggy address:"])
+def test_nothing_behind_a_summary_shows_no_end(rest: str) -> None:
+    records, state, _ = read(raw_of(error()[:16]) + rest.encode())
+    assert [record.is_cut for record in records] == [True] and state.incomplete == ("cut-off",)
+
+
 HEADLESS = "SUMMARY: AddressSanitizer: heap-use-after-free /src/a.cpp:9:3 in f"
 
 
