@@ -347,6 +347,10 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
 }
 """The first two characters of a code -> the module that prints it."""
 
+RESULT_WORDS = ("ret", "retCode", "retcode", "errorCode", "aclError")
+RETURN_WORDS = ("return", "returned", "returns")
+"""What programs write in front of a code of the runtime: 'ret = 507056', 'aclError:507056', 'return 507056'."""
+
 # ---- look-up ----
 
 _IN_TEXT = re.compile(

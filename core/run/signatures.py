@@ -264,6 +264,13 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
         ("runtime.console", b"rror code", rb"rror code(?: is|:|=)? ?(?:107|207|500|507|161|561)\d{3}\b"),
         ("runtime.console", b"ErrCode=", rb"ErrCode=(?:107|207|500|507)\d{3}\b"),
         ("runtime.console", b"runtime result", rb"runtime result ?= ?(?:107|207|507)\d{3}\b"),
+        (
+            "runtime.console",
+            b"507",
+            # a source text has such a line as well, with a semicolon
+            rb"(?:\b(?:ret|ret[cC]ode|errorCode|aclError) ?[=:] ?|\w[,:]? return(?:ed|s)? )"
+            rb"507(?:0[0-5]|89|90)\d\b(?!\s*;)",
+        ),
         ("runtime.console", b" ERR", rb" ERR\d{5} (?:PTA|OPS|DIST|GRAPH|PROF)\b"),
         ("runtime.console", b"RankID:", rb"RankID:-?\d+\) ERR\d{5}\b"),
         (

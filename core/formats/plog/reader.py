@@ -14,6 +14,7 @@ from pathlib import Path
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
+from ..error_codes import ERROR_CODES, RESULT_WORDS, RETURN_WORDS
 from ..json_window import shown_path
 from ..log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_of
 from . import messages, tracebacks
@@ -44,6 +45,15 @@ _WORDS = (
     *(tracebacks.BEGIN.encode(), tracebacks.INNER_ERROR.encode()),
 )
 _CODES = re.compile(rb"E(?:[A-Z]\d{4}|\d{5}): ")
+# the literal digits stand first, so that a log without them is searched quickly
+_KNOWN_RESULT = "507(?:" + "|".join(sorted(code[3:] for code in ERROR_CODES if code.startswith("507"))) + ")"
+_RESULT_WORDS = (
+    *(f"{word}{sign}" for word in RESULT_WORDS for sign in ("=", ":", " = ", ": ", "= ", " : ", " =", " :")),
+    *(f"{word} " for word in RETURN_WORDS),
+)
+_RESULTS = re.compile(
+    (_KNOWN_RESULT + "(?:" + "|".join(f"(?<={word}507...)" for word in _RESULT_WORDS) + ")").encode()
+)
 
 
 class PlogReader:
@@ -55,7 +65,7 @@ class PlogReader:
 
     def __init__(self, artifact: str = "plog") -> None:
         self._notes = LogNotes(artifact)
-        self._lines = LineCutter(self._notes, _WORDS, (_CODES,))
+        self._lines = LineCutter(self._notes, _WORDS, (_CODES, _RESULTS))
         self._records: list[PlogRecord] = []
         self._incidents = OpenIncidents(self._records.append)
         self._tracebacks = Tracebacks(self._hand_out_error)
@@ -325,6 +335,8 @@ class PlogReader:
 
 _RETURNED = re.compile(
     r"ErrCode=(\d{6})\b|runtime result ?= ?(\d{6})\b|\b[eE]rror code(?: is|:|=)? ?(\d{6})\b|\b(ERR0\d{4})\b"
+    rf"|\b(?:(?:{'|'.join(RESULT_WORDS)}) ?[=:] ?|(?:{'|'.join(RETURN_WORDS)}) )"
+    rf"({_KNOWN_RESULT})(?![\w.]*\w|\s*;)"
 )
 _HCCL_RESULT = re.compile(r"\bfunction error: Hccl.{0,400}?, error code is (\d{1,2})\b")
 _INNER_CODE = re.compile(r"InnerCode=0x([0-9a-fA-F]{1,16})")

@@ -766,3 +766,13 @@ def test_a_traceback_keeps_the_lines_around_the_innermost_one(tmp_path: Path) ->
     assert [(call.path, call.line, call.function) for call in record.callers] == [
         (f"/app/m{i}.py", i, f"f{i}") for i in range(49, 17, -1)
     ]
+
+
+@pytest.mark.parametrize("at", ["ret = {}", "ret:{}", "ret={}", "errorCode={}", "aclError:{}", "return {}"])
+def test_a_known_code_behind_a_word_of_programs_is_told(at: str) -> None:
+    (record,) = read("step 1\n", f"aclrtMemcpy failed, {at.format(507056)}\n")
+    assert isinstance(record, CodedError)
+    assert (record.code, record.line) == ("507056", 2)
+    for text in (at.format(507999), at.format(5070561), at.format("507056.5"), at.format(507056) + ";"):
+        assert read(f"aclrtMemcpy failed, {text}\n") == []
+    assert read(f"x{at.format(507056)}\n") == []

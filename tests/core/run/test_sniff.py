@@ -345,3 +345,15 @@ def test_a_program_that_prints_a_setting_is_no_environment(tmp_path: Path) -> No
 def test_settings_in_front_of_a_log_do_not_hide_it(tmp_path: Path) -> None:
     text = "ASCEND_LAUNCH_BLOCKING=1\n" * 400 + _FILLER + "RuntimeError: error code is 507035\n"
     assert _kind(tmp_path, "train.log", text) == "runtime.console"
+
+
+@pytest.mark.parametrize(
+    "text", ["ret = 507056", "ret:507056", "errorCode=507056", "aclError:507056", "aclrtMemcpy return 507056"]
+)
+def test_a_log_with_a_code_behind_a_word_of_programs(tmp_path: Path, text: str) -> None:
+    assert _kind(tmp_path, "a.log", f"step 1 loss=2.2\nfailed, {text}\n") == "runtime.console"
+    assert _kind(tmp_path, "b.log", f"step 1 loss=2.2\n    {text};\n") != "runtime.console"
+    assert (
+        _kind(tmp_path, "c.log", f"step 1 loss=2.2\n{text.replace('507056', '507999')}\n")
+        != "runtime.console"
+    )
