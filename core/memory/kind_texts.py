@@ -545,6 +545,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compile-excess": ("That is {excess} too many.", "多出 {excess}。"),
     "why-stop": ("The debugger stopped here.", "调试器在此处停下。"),
     "stop-reason": ("Reason: {reason}.", "原因：{reason}。"),
+    "stop-others": (
+        "Other cores of the task stopped too: {cores}.",
+        "同一任务的其他核也已停下：{cores}。",
+    ),
     "why-stop-late": (
         "The debugger stopped at an error of the core; the true place lies some instructions before it.",
         "调试器因核错误停下；真实位置在其之前几条指令。",

@@ -382,7 +382,10 @@ def _why_stop(fault: Fault, lang: Lang) -> list[str]:
     reason = text_of(fault, "reason", 60) or quoted(fault.message, 60)
     is_error = reason.endswith("_ERROR")
     told = [_said("why-stop-late" if is_error else "why-stop", lang)]
-    return [*told, _said("stop-reason", lang, reason=reason)] if reason else told
+    if reason:
+        told.append(_said("stop-reason", lang, reason=reason))
+    others = [quoted(text) for text in texts_of(fault, "other_stops")]
+    return [*told, _said("stop-others", lang, cores=joined(others, lang))] if others else told
 
 
 MORE: Mapping[str, Callable[[Fault, Lang], list[str]]] = {

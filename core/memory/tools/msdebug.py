@@ -1,6 +1,7 @@
 """Stops of a copied msDebug session as faults; the session may be any part of a log.
 
-Figures: reason, process, command (that showed it), code_text, core_id, block. Only where the reason is an
+Figures: reason, process, command (that showed it), code_text, core_id, block, other_stops (other cores that
+an exception stopped in the same task, "aiv(13-15) VEC_ERROR"). Only where the reason is an
 exception is it an error; a break point is none. The program counter is an address, not an offset, so it is a
 figure: pc_address.
 """
@@ -126,19 +127,18 @@ class Stops:
 
     def _tell(self, core: CoreState) -> None:
         """A row of 'ascend info cores': device, stream, task and block of the core that stopped, and the
-        cores that stopped for the same reason in the same task."""
+        other cores that an exception stopped in the same task."""
         held = self._held
         if held is None or core.core_id is None:
             return
         stop, fault = held
         if core.is_focus and core.core_id == stop.core_id:
             fault = _with_task(fault, core)
-        if is_exception(core.reason) and core.reason == stop.reason and len(self._rows) < MAX_CORES:
+        elif is_exception(core.reason) and is_exception(stop.reason) and len(self._rows) < MAX_CORES:
             self._rows.append(core)
-        if fault.task is not None:
-            cores = _cores_of(stop, (row for row in self._rows if _task_of(row) == fault.task))
-            access = replace(fault.access, cores=cores)
-            fault = replace(fault, accesses=(access, *fault.accesses[1:]))
+        others = _other_stops(stop, [row for row in self._rows if _task_of(row) == fault.task])
+        if others:
+            fault = replace(fault, figures={**fault.figures, "other_stops": others})
         self._held = stop, fault
 
 
@@ -156,13 +156,14 @@ def _with_task(fault: Fault, core: CoreState) -> Fault:
     return replace(fault, accesses=(access,), task=told or fault.task, figures=figures)
 
 
-def _cores_of(stop: Stop, rows: Iterable[CoreState]) -> tuple[Cores, ...]:
-    """The core of the stop and those of the rows, as ranges by type; its own type first."""
-    ids: dict[str, set[int]] = {stop.core_type: set() if stop.core_id is None else {stop.core_id}}
+def _other_stops(stop: Stop, rows: Iterable[CoreState]) -> tuple[str, ...]:
+    """Cores by reason and type, "aiv(13-15) VEC_ERROR", those with the reason of the stop first."""
+    ids: dict[tuple[bool, str, str], set[int]] = {}
     for row in rows:
         if row.core_id is not None:
-            ids.setdefault(row.core_type, set()).add(row.core_id)
-    return tuple(Cores(core_type, _ranges(found)) for core_type, found in ids.items() if found)
+            ids.setdefault((row.reason != stop.reason, row.reason, row.core_type), set()).add(row.core_id)
+    told = (f"{Cores(of, _ranges(ids[other, reason, of]))} {reason}" for other, reason, of in sorted(ids))
+    return tuple(told)
 
 
 def _ranges(ids: Iterable[int]) -> tuple[tuple[int, int], ...]:

@@ -18,6 +18,7 @@ from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats import log_lines
 from npulse.core.formats.mssanitizer.records import Record
 from npulse.core.formats.tensors.error import TensorError
+from npulse.core.memory.advice import why
 from npulse.core.memory.faults import Cores, Fault, Frame, LogSummary, Task
 from npulse.core.memory.kinds import LOGS
 from npulse.core.memory.logs import FaultLog, TextLog
@@ -233,19 +234,20 @@ def test_where_the_core_stood_comes_from_the_table_of_cores() -> None:
     assert (fault.task, fault.figures["block"]) == (Task(1, 2, 44), 7)
 
 
-def test_cores_that_stopped_for_the_same_reason_are_told_with_the_one_in_focus() -> None:
+def test_other_cores_that_stopped_are_told_with_the_one_in_focus() -> None:
     table = (
         "(msdebug) ascend info cores\n  CoreId Type Device Stream Task Block PC stop reason\n"
         "   2 aiv 1 2 44 6 0x18 VEC_ERROR\n*  3 aiv 1 2 44 7 0x18 VEC_ERROR\n   4 aiv 1 2 44 8 0x18 VEC_ERROR\n"
-        "   6 aiv 1 2 44 9 0x18 MTE_ERROR\n   7 aiv 1 2 44 10 0x14 NA\n   8 aiv 1 2 45 0 0x18 VEC_ERROR\n"
-        "   0 aic 1 2 44 0 0x18 VEC_ERROR\n"
+        "   5 aiv 1 2 44 8 0x18 VEC_ERROR\n   6 aiv 1 2 44 9 0x18 MTE_ERROR\n   7 aiv 1 2 44 10 0x14 NA\n"
+        "   8 aiv 1 2 45 0 0x18 VEC_ERROR\n   0 aic 1 2 44 0 0x18 VEC_ERROR\n"
     )
     fault = fed(SESSION + table)[0][-1]
-    assert fault.access.cores == (Cores("aiv", ((2, 4),)), Cores("aic", ((0, 0),)))
+    assert fault.figures["other_stops"] == ("aic(0) VEC_ERROR", "aiv(2,4-5) VEC_ERROR", "aiv(6) MTE_ERROR")
+    assert "aiv(2,4-5) VEC_ERROR, aiv(6) MTE_ERROR." in why(fault, "en") and "aiv(6)" in why(fault, "zh")
     again = fed(SESSION + table + table)[0][-1]
-    assert again.access.cores == fault.access.cores and again.figures["block"] == 7
-    at_break = SESSION.replace("VEC_ERROR", "breakpoint 1.1") + table.replace("VEC_ERROR", "breakpoint 1.1")
-    assert fed(at_break)[0][-1].access.cores == (Cores("aiv", ((3, 3),)),)  # all pause when one does
+    assert again.figures["other_stops"] == fault.figures["other_stops"] and again.figures["block"] == 7
+    at_break = (SESSION + table).replace("VEC_ERROR", "breakpoint 1.1").replace("MTE_ERROR", "breakpoint 1.1")
+    assert "other_stops" not in fed(at_break)[0][-1].figures  # all pause when one does
 
 
 # ---- trust ----
