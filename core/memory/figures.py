@@ -10,6 +10,7 @@ from npulse.core.text import safe_text
 from .faults import Block, Frame
 from .kinds import rule_of
 from .leaks import repeat_of
+from .places import user_frame
 from .sites import Site
 
 AREA = "memory"
@@ -150,6 +151,10 @@ def _block_figures(block: Block) -> dict[str, Any]:
 
 
 def _stack_place(frames: tuple[Frame, ...]) -> str | None:
+    """The innermost frame of the user's own code; where none has a line, any that has one."""
+    at = user_frame(frames)
+    if at is not None and frames[at].has_line:
+        return place_text(frames[at])
     return next((place_text(frame) for frame in frames if frame.has_line), None)
 
 
