@@ -47,6 +47,13 @@ def pytest_configure() -> None:
         raise pytest.UsageError(f"NPULSE_SHARED={named}: no folder with samples/ and cases/ in it")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run side by side, those that take the time run one after another."""
+    for item in items:
+        if item.get_closest_marker("budget") or item.nodeid.startswith("tests/terminal/"):
+            item.add_marker(pytest.mark.xdist_group("timed"))
+
+
 # ---- real files ----
 
 
