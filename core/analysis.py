@@ -11,16 +11,18 @@ An area that is built has a module with two functions, named by `core/areas.py`:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeVar
 
 from .cache import Cache
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .findings import Report
 from .text import Lang
 
 CriteriaT = TypeVar("CriteriaT")
+SelectionT = TypeVar("SelectionT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,25 @@ class AreaReport:
     name: str
     report: Report
     notes: tuple[str, ...] = ()
+
+
+def reports_of_each(
+    selections: Iterable[SelectionT], one: Callable[[SelectionT], AreaReport]
+) -> tuple[AreaReport, ...]:
+    """A report for each selection. One that cannot be read is left out where another one can.
+
+    Raises InputError, the first one, where none can be read.
+    """
+    reports: list[AreaReport] = []
+    refused: list[InputError] = []
+    for chosen in selections:
+        try:
+            reports.append(one(chosen))
+        except InputError as error:
+            refused.append(error)
+    if refused and not reports:
+        raise refused[0]
+    return tuple(reports)
 
 
 def criteria_from(kind: type[CriteriaT], text: str) -> CriteriaT:

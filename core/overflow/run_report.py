@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.analysis import AnalysisOptions, AreaReport, reports_of_each
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import with_problems
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -50,21 +50,15 @@ def reports_of(
 ) -> tuple[AreaReport, ...]:
     """A report for each round that has something to look at; () where none has.
 
-    `round_name`, `pair_name`, `rank` and `step` narrow it. A round that cannot be read is an incomplete
-    report: the others are looked at all the same.
+    `round_name`, `pair_name`, `rank` and `step` narrow it. A round that cannot be read is left out
+    where another one can.
     """
-    reports: list[AreaReport] = []
-    refused: list[InputError] = []
-    for chosen in selections(run, options):
-        try:
-            found = look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
-        except InputError as error:
-            refused.append(error)
-            continue
-        reports.append(_area_report(run, chosen, found, options))
-    if refused and not reports:
-        raise refused[0]
-    return tuple(reports)
+
+    def one(chosen: Selection) -> AreaReport:
+        found = look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
+        return _area_report(run, chosen, found, options)
+
+    return reports_of_each(selections(run, options), one)
 
 
 def report_of(

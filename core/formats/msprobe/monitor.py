@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import InputError
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..json_window import shown_path
+from ..line_tables import fill
 from ..text_lines import LineNotes, line_blocks
-from .monitor_rows import MAX_ROWS, LimitError, MonitorRows, NoHeaderError
+from .monitor_rows import MAX_ROWS, MonitorRows
 
 MAX_FILE_BYTES = 1 << 30
 
@@ -115,22 +115,7 @@ def read_monitor(
     blocks = line_blocks(
         path, notes, root=root, max_bytes=MAX_FILE_BYTES, progress=progress, is_cancelled=is_cancelled
     )
-    try:
-        for block in blocks:
-            if not block.is_unfinished:
-                rows.add_lines(block.first, block.lines)
-            elif rows.layout is None:  # all there is; a header has its names or it has not
-                rows.add_lines(block.first, block.lines)
-                notes.add("cut-off", "the file ends in its header", block.first, is_last=True)
-            else:
-                message = "the last line has no end: its row may be cut and was left out"
-                rows.drop("cut-off", message, block.first, is_last=True)
-    except LimitError as limit:
-        notes.add("limit", f"reading stopped here: {limit}", limit.line, is_last=True)
-    except NoHeaderError as error:
-        raise InputError(str(error), path=path, line=error.line, hint=_HINT) from error
-    if rows.layout is None:
-        raise InputError("the file is empty", path=path, hint=_HINT)
+    fill(rows, blocks, notes, path, _HINT)
     found = _RANK_FOLDER.search(path.parent.name)
     if rank is None and found:
         rank = int(found[1])

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..line_tables import LimitError, NoHeaderError
 from ..text_lines import LineNotes
 
 MAX_ROWS = 5_000_000
@@ -44,22 +45,6 @@ _NO_TEXT = ("", "nan")  # the first version writes nan for whatever it has not
 _Cells = Sequence[str]
 _Floats = npt.NDArray[np.float64]
 _Flags = npt.NDArray[np.bool_]
-
-
-class LimitError(Exception):
-    """The table is larger than what is read; `line` is the first one that was not."""
-
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-class NoHeaderError(Exception):
-    """The first line that is not blank, `line`, is not the header of such a table."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__("this is no table of the monitor: no header with step and name")
-        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +118,10 @@ class MonitorRows:
         empty["statistics"] = np.empty((0, len(MONITOR_STATISTICS)))
         self._parts = {name: [part] for name, part in empty.items()}
 
+    @property
+    def has_header(self) -> bool:
+        return self.layout is not None
+
     def drop(self, kind: str, message: str, line: int, *, is_last: bool = False) -> None:
         """A row that is left out, and told."""
         self.n_dropped += 1
@@ -161,7 +150,7 @@ class MonitorRows:
 
     def _set_layout(self, layout: _Layout | None, line: int) -> None:
         if layout is None:
-            raise NoHeaderError(line)
+            raise NoHeaderError("this is no table of the monitor: no header with step and name", line)
         self.layout = layout
         self.version = layout.version
         self.columns = tuple(layout.places)

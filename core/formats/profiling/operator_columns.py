@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..line_tables import LimitError
 from .cells import (
     NO_ID,
     NO_NS,
@@ -35,14 +36,6 @@ _NO_TEXT = NONE_WORDS - {"null", "nan"}  # a format may be NULL
 _SHAPES = frozenset({"input_shapes", "output_shapes"})
 _DTYPES: Mapping[str, type] = {"text": np.int32, "id": np.int64, "ns": np.int64, "number": np.float64}
 _Array = npt.NDArray[Any]
-
-
-class LimitError(Exception):
-    """The tables are larger than what is read; `line` is the first one that was not."""
-
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 def absent_of(column: OperatorColumn) -> int | float:

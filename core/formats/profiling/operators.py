@@ -19,12 +19,13 @@ from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from ...table import Column
 from ..json_window import open_input, shown_path
+from ..line_tables import LimitError, NoHeaderError
 from ..text_lines import LineNotes
 from .cells import NO_ID, NO_NS, NO_START
 from .columns import BY_NAME, OperatorColumn
-from .operator_columns import ColumnStore, LimitError, absent_of
+from .operator_columns import ColumnStore, absent_of
 from .operator_files import device_of
-from .rows import NoHeaderError, RowSplitter
+from .rows import RowSplitter
 from .table_bytes import Lines, TableBytes
 
 __all__ = ["NO_ID", "NO_NS", "NO_START", "OperatorReader", "OperatorTable", "first_rows", "read_operators"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..line_tables import NoHeaderError
 from ..text_lines import LineNotes
 from .cells import Bytes, Places
 from .columns import Layout, layout_of
@@ -20,14 +21,7 @@ from .table_bytes import Lines
 
 _MAX_RECORD_LINES = 64
 _MAX_RECORD_BYTES = 1 << 18
-
-
-class NoHeaderError(Exception):
-    """The first line that is not blank, `line`, is not the header of an operator table."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__("this is no operator table: no header with a name and a duration")
-        self.line = line
+_NO_HEADER = "this is no operator table: no header with a name and a duration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +122,7 @@ class RowSplitter:
             if (line := raw[start:end]).strip(b" \t\r,"):
                 self.layout = _header_of(line)
                 if self.layout is None:
-                    raise NoHeaderError(first)
+                    raise NoHeaderError(_NO_HEADER, first)
                 return raw[end + 1 :], first + 1
             first += 1
             start = end + 1

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import InputError
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..json_window import shown_path
+from ..line_tables import LimitError, NoHeaderError, fill
 from ..text_lines import LineNotes, line_blocks
 from .cells import NO_ID as NO_ID
 from .operator_files import device_of
@@ -33,6 +33,7 @@ MAX_NAME_CHARS = 4096
 MAX_LABEL_CHARS = 1 << 26
 
 _HINT = "name a table of msprof, e.g. op_summary_20260801120500.csv or task_time_20260801120500.csv"
+_NO_HEADER = "this is no table of tasks: no header with task and stream ids"
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "device": ("deviceid",),
     "stream": ("streamid",),
@@ -126,23 +127,7 @@ def read_tasks(
     blocks = line_blocks(
         path, notes, root=root, max_bytes=MAX_FILE_BYTES, progress=progress, is_cancelled=is_cancelled
     )
-    try:
-        for block in blocks:
-            if not block.is_unfinished:
-                rows.add_lines(block.first, block.lines)
-            elif rows.layout is None:  # all there is; a header has its names or it has not
-                rows.add_lines(block.first, block.lines)
-                notes.add("cut-off", "the file ends in its header", block.first, is_last=True)
-            else:
-                rows.n_dropped += 1
-                message = "the last line has no end: its row may be cut and was left out"
-                notes.add("cut-off", message, block.first, is_last=True)
-    except _LimitError as limit:
-        notes.add("limit", f"reading stopped here: {limit}", limit.line, is_last=True)
-    except _NoHeaderError as error:
-        raise InputError(str(error), path=path, line=error.line, hint=_HINT) from error
-    if rows.layout is None:
-        raise InputError("the file is empty", path=path, hint=_HINT)
+    fill(rows, blocks, notes, path, _HINT)
     return TaskTable(
         path=path,
         artifact=notes.artifact,
@@ -151,22 +136,6 @@ def read_tasks(
         problems=notes.close(),
         **rows.finish(),
     )
-
-
-class _LimitError(Exception):
-    """The table is larger than what is read; `line` is the first one that was not."""
-
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-class _NoHeaderError(Exception):
-    """The first line that is not blank, `line`, is not the header of such a table."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__("this is no table of tasks: no header with task and stream ids")
-        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,20 +215,27 @@ class _Rows:
                 return
             self.layout = _layout_of(rows[start])
             if self.layout is None:
-                raise _NoHeaderError(first + start)
+                raise NoHeaderError(
+                    "this is no table of tasks: no header with task and stream ids", first + start
+                )
             start += 1
         for i in range(start, len(rows)):
             # the look at the text spares one at the cells of every row
             if "ask" in lines[i] and "tream" in lines[i] and (layout := _layout_of(rows[i])) is not None:
                 self._add(first + start, rows[start:i])
-                self._drop("bad-record", "a header stands here again: tables were put together", first + i)
+                self.drop("bad-record", "a header stands here again: tables were put together", first + i)
                 self.layout = layout
                 start = i + 1
         self._add(first + start, rows[start:])
 
-    def _drop(self, kind: str, message: str, line: int) -> None:
+    @property
+    def has_header(self) -> bool:
+        return self.layout is not None
+
+    def drop(self, kind: str, message: str, line: int, *, is_last: bool = False) -> None:
+        """A row that is left out, and told."""
         self.n_dropped += 1
-        self._notes.add(kind, message, line)
+        self._notes.add(kind, message, line, is_last=is_last)
 
     def _add(self, first: int, rows: list[list[str]]) -> None:
         """Rows between two headers."""
@@ -280,7 +256,7 @@ class _Rows:
             return True
         if any(map(str.strip, row)):  # a blank line is no row
             message = f"the row has {len(row):,} cells, the header {n_columns:,}"
-            self._drop("bad-record", message, line)
+            self.drop("bad-record", message, line)
         return False
 
     def _add_columns(self, lines: _Integers, columns: dict[str, list[str]]) -> None:
@@ -295,7 +271,7 @@ class _Rows:
             for i in bad:
                 if is_kept[i]:
                     message = f"{name} {columns[name][i][:40]!r} is no number"
-                    self._drop("bad-record", message, int(lines[i]))
+                    self.drop("bad-record", message, int(lines[i]))
                     is_kept[i] = False
         has_ids = (added["task"] != NO_ID) & (added["stream"] != NO_ID)
         self.n_without_ids += int((is_kept & ~has_ids).sum())
@@ -305,7 +281,7 @@ class _Rows:
             if cells is not None and max(map(len, cells)) > MAX_NAME_CHARS:
                 for i in [i for i, cell in enumerate(cells) if len(cell) > MAX_NAME_CHARS and is_kept[i]]:
                     message = f"{name}: more than {MAX_NAME_CHARS:,} characters"
-                    self._drop("too-large", message, int(lines[i]))
+                    self.drop("too-large", message, int(lines[i]))
                     is_kept[i] = False
         at = np.flatnonzero(is_kept)[: self._max_rows - self._n_rows]
         is_over = len(at) < int(is_kept.sum())
@@ -315,7 +291,7 @@ class _Rows:
             columns = {name: [cells[i] for i in places] for name, cells in columns.items()}
         self._append(added, columns)
         if is_over:
-            raise _LimitError(
+            raise LimitError(
                 f"at most {self._max_rows:,} rows are read", int(lines[np.flatnonzero(is_kept)[len(at)]])
             )
 
@@ -339,7 +315,7 @@ class _Rows:
             self._parts[name].append(part)
         self._n_rows += n
         if sum(labels.n_chars for labels in self._labels.values()) > MAX_LABEL_CHARS:
-            raise _LimitError(f"the names have more than {MAX_LABEL_CHARS:,} characters", int(lines[-1]) + 1)
+            raise LimitError(f"the names have more than {MAX_LABEL_CHARS:,} characters", int(lines[-1]) + 1)
 
     def finish(self) -> dict[str, Any]:
         """Every column of a TaskTable and its texts, by their names there."""
