@@ -1,0 +1,1 @@
+"""One kernel as msOpProf shows it: advice, pipes, roofline, balance of its cores."""
