@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..findings import Problem
 from ..progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
+from .encodings import line_text, utf16_decoder, without_mark
 from .json_window import open_input
 
 BLOCK_BYTES = 1 << 20
@@ -103,8 +104,8 @@ def _as_utf8(file: io.FileIO, max_bytes: int, notes: LineNotes) -> Iterator[byte
             notes.add("unreadable", f"reading failed: {error.strerror}", None, is_last=True)
             return
         if n_read == 0:
-            raw, encoding = _without_mark(raw)
-            decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+            raw, encoding = without_mark(raw)
+            decoder = utf16_decoder(encoding)
         n_read += len(raw)
         if not raw:
             return
@@ -114,22 +115,6 @@ def _as_utf8(file: io.FileIO, max_bytes: int, notes: LineNotes) -> Iterator[byte
         yield raw if decoder is None else decoder.decode(raw).encode("utf-8", "replace")
         if n_read > max_bytes:
             return
-
-
-def _without_mark(head: bytes) -> tuple[bytes, str]:
-    """The first bytes behind the byte order mark, and "utf-16-le", "utf-16-be" or "" (all else)."""
-    if head.startswith(codecs.BOM_UTF8):
-        return head[len(codecs.BOM_UTF8) :], ""
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if head.startswith(mark):
-            return head[len(mark) :], encoding
-    even, odd = head[0:64:2], head[1:64:2]
-    if len(odd) >= 4:  # plain letters in UTF-16 without a mark: every other byte is zero
-        if not any(odd) and all(even):
-            return head, "utf-16-le"
-        if not any(even) and all(odd):
-            return head, "utf-16-be"
-    return head, ""
 
 
 def _decoded(raw: bytes, first: int, notes: LineNotes) -> list[str]:
@@ -153,16 +138,7 @@ def _decoded(raw: bytes, first: int, notes: LineNotes) -> list[str]:
 def _decoded_line(raw: bytes, line: int, notes: LineNotes) -> str:
     """One line of a text that is not UTF-8 throughout."""
     raw = raw.removesuffix(b"\r")
-    try:
-        text = raw.decode("utf-8")
-        if raw.isascii() or max(text) >= "\u0800":
-            return text
-    except UnicodeDecodeError:
-        pass
-    try:  # two bytes a character, as GBK has, may be UTF-8 by chance: then GBK is meant, as around it
-        return raw.decode("gb18030")
-    except UnicodeDecodeError:
-        pass
-    if len(raw) < _MAX_LINE_BYTES:  # else it is told as too long
+    text, encoding = line_text(raw, is_among_gbk=True)
+    if not encoding and len(raw) < _MAX_LINE_BYTES:  # else it is told as too long
         notes.add("encoding", "the line is neither UTF-8 nor GBK; bytes of it are shown as '?'", line)
-    return raw.decode("utf-8", "replace")
+    return text

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..encodings import MARK_BYTES, line_text, utf16_decoder, without_mark
+
 MAX_LINE_BYTES = 1 << 20
-_MARK_BYTES = 64  # as many as it takes to see UTF-16 without a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,12 @@ class TableBytes:
         """The lines that are whole now; with `is_last` also one that has no end."""
         if not self.encoding:
             raw = self._held + raw
-            if len(raw) < _MARK_BYTES and not is_last:
+            if len(raw) < MARK_BYTES and not is_last:
                 self._held = raw
                 return []
             self._held = b""
-            raw, self.encoding = _without_mark(raw)
-            if self.encoding.startswith("utf-16"):
-                self._decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+            raw, self.encoding = without_mark(raw)
+            self._decoder = utf16_decoder(self.encoding)
         if self._decoder is not None:
             raw = self._decoder.decode(raw, is_last).encode("utf-8", "replace")
         raw = self._held + raw if self._held else raw
@@ -108,18 +108,12 @@ class TableBytes:
         return b"\n".join(lines)
 
     def _line_as_utf8(self, line: bytes, number: int) -> bytes:
-        try:
-            # two bytes a character, as GBK has, may be UTF-8 by chance: GBK is meant once a line was GBK
-            if self.encoding != "gb18030" or max(line.decode("utf-8")) >= "\u0800":
-                line.decode("utf-8")
-                return line
-        except UnicodeDecodeError:
-            pass
-        try:
-            text = line.decode("gb18030")
-            self.encoding = "gb18030"
-        except UnicodeDecodeError:
-            text = line.decode("utf-8", "replace")
+        text, encoding = line_text(line, is_among_gbk=self.encoding == "gb18030")
+        if encoding == "utf-8":
+            return line
+        if encoding:
+            self.encoding = encoding
+        else:
             _note(self.unreadable, number)
         return text.encode("utf-8", "replace")
 
@@ -127,19 +121,3 @@ class TableBytes:
 def _note(numbers: list[int], number: int) -> None:
     if len(numbers) < 100:
         numbers.append(number)
-
-
-def _without_mark(head: bytes) -> tuple[bytes, str]:
-    """The first bytes behind the byte order mark, and the encoding."""
-    if head.startswith(codecs.BOM_UTF8):
-        return head[len(codecs.BOM_UTF8) :], "utf-8-sig"
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if head.startswith(mark):
-            return head[len(mark) :], encoding
-    even, odd = head[0:_MARK_BYTES:2], head[1:_MARK_BYTES:2]
-    if len(odd) >= 4:  # plain letters in UTF-16 without a mark: every other byte is zero
-        if not any(odd) and all(even):
-            return head, "utf-16-le"
-        if not any(even) and all(odd):
-            return head, "utf-16-be"
-    return head, "utf-8"
