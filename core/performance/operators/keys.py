@@ -1,0 +1,78 @@
+"""Under which name the calls of an operator are put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
+
+Codes = npt.NDArray[np.int32]
+
+_HASH = re.compile(r"_[0-9a-f]{32}(?:_\d+)*(?=_|$)", re.ASCII)
+_COLLECTIVE = re.compile(r"(hcom_[A-Za-z0-9]{1,40}_)_?[0-9_]*", re.ASCII)
+_NUMBERED = re.compile(r"(trans_[A-Za-z0-9]{1,40})_\d{1,9}", re.ASCII)
+_MAX_NAME = 4096
+
+
+def stem_of(name: str) -> str:
+    """A name without what differs from call to call: the hash of a build, the number of a conversion or
+    of a collective. "Custom_0a..4e_2_mix_aic" -> "Custom_mix_aic", "hcom_send__445_1" -> "hcom_send_".
+    """
+    if len(name) > _MAX_NAME:
+        return name
+    if found := _COLLECTIVE.fullmatch(name):
+        return found[1]
+    if found := _NUMBERED.fullmatch(name):
+        return found[1]
+    return _HASH.sub("", name) or name
+
+
+def type_in(name: str) -> str:
+    """The operator type that a name ends with: "aclnnMm_MatMulCommon_MatMulV2" -> "MatMulV2". Names of
+    another form are given back."""
+    stem = stem_of(name)
+    if stem.startswith("trans_"):
+        return stem[len("trans_") :]
+    if stem.startswith("aclnn") and "_" in stem:
+        return stem.rsplit("_", 1)[1] or stem
+    return stem
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Per row a code into labels: its operator type, or the stem of its name where the table says none.
+
+    has_types: every row has its type from the table.
+    """
+
+    codes: Codes
+    labels: Sequence[str]
+    has_types: bool
+
+
+def keys_of(table: OperatorTable) -> Keys:
+    """What the rows are put together by. "" for a row that has neither type nor name."""
+    types: Codes = table.values("op_type")
+    labels = list(table.texts("op_type"))
+    without = types == NO_ID
+    if not without.any():
+        return Keys(types, labels, True)
+    place_of = {label: i for i, label in enumerate(labels)}
+    names = table.values("name")
+    texts = table.texts("name")
+    codes = types.copy()
+    code_of = np.full(len(texts) + 1, -1, np.int32)  # the last one is for rows without a name
+    for name in np.unique(names[without]).tolist():
+        stem = stem_of(texts[name]) if name != NO_ID else ""
+        place = place_of.get(stem)
+        if place is None:
+            place = place_of[stem] = len(labels)
+            labels.append(stem)
+        code_of[name] = place
+    codes[without] = code_of[names[without]]
+    return Keys(codes, labels, False)
