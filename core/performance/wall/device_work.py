@@ -188,6 +188,10 @@ def _roles(
     by_name = np.array([*named, KERNEL], np.uint8)
     no_kind = np.array([_is_none(kind) for kind in tasks.kinds] + [True], bool)[tasks.kind]
     roles = np.where(no_kind, by_name[tasks.name], roles).astype(np.uint8)
+    # the scheduler's own tasks carry no name but their type; kernels of special engines have one
+    scheduled = np.array(["STARS_COMMON" in kind.upper() for kind in tasks.kinds] + [False], bool)[tasks.kind]
+    plain = np.array(["STARS_COMMON" in name.upper() for name in tasks.names] + [True], bool)[tasks.name]
+    roles[scheduled & ~plain] = KERNEL
     is_part = np.array([name.endswith(_PART_ENDS) for name in tasks.names] + [False], bool)[tasks.name]
     if op_types is not None:
         codes, texts = op_types

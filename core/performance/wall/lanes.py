@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -49,10 +51,19 @@ def union_of(work: DeviceWork, rows: Flags) -> Intervals:
     return union(work.start_ns[rows], work.duration_ns[rows])
 
 
-def gaps_of(work: DeviceWork, is_busy: Flags, idle: Intervals) -> tuple[tuple[Gap, ...], int, int]:
-    """The longest gaps with what stands around them, how many there are, and what of them is an artefact."""
-    if not len(idle):
-        return (), 0, 0
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Of each idle interval the tasks around it in the work, and whether a graph's capture made it."""
+
+    before: Integers
+    after: Integers
+    is_artefact: Flags
+    longest: tuple[Gap, ...]
+    artefact_ns: int
+
+
+def gaps_of(work: DeviceWork, is_busy: Flags, idle: Intervals) -> Gaps:
+    """What stands around idle intervals, and the longest of them. Each has busy tasks on both sides."""
     at = np.flatnonzero(is_busy)
     starts, ends = work.start_ns[at], work.end_ns[at]
     by_end = np.argsort(ends, kind="stable")
@@ -61,8 +72,7 @@ def gaps_of(work: DeviceWork, is_busy: Flags, idle: Intervals) -> tuple[tuple[Ga
     after = at[np.searchsorted(starts, idle.ends_ns, side="left")]
     lengths = idle.ends_ns - idle.starts_ns
     is_artefact = _are_artefacts(work, idle)
-    order = np.lexsort((idle.starts_ns, -lengths))[:MAX_GAPS]
-    listed = tuple(
+    longest = tuple(
         Gap(
             int(idle.starts_ns[i]),
             int(lengths[i]),
@@ -72,9 +82,9 @@ def gaps_of(work: DeviceWork, is_busy: Flags, idle: Intervals) -> tuple[tuple[Ga
             int(after[i]),
             bool(is_artefact[i]),
         )
-        for i in order
+        for i in np.lexsort((idle.starts_ns, -lengths))[:MAX_GAPS]
     )
-    return listed, len(idle), int(lengths[is_artefact].sum())
+    return Gaps(before, after, is_artefact, longest, int(lengths[is_artefact].sum()))
 
 
 def _are_artefacts(work: DeviceWork, idle: Intervals) -> Flags:

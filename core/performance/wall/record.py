@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from npulse.core.formats.profiling.timeline import NONE
+import numpy as np
+
+from npulse.core.formats.profiling.timeline import NONE, Integers
 
 from ..intervals import EMPTY, Intervals
-from .device_work import DeviceWork
+from .device_work import DeviceWork, Flags
 from .strays import SetAside
 
 Source = Literal["timeline", "lanes", "operators", "steps"]
@@ -22,7 +24,7 @@ LaneRole = Literal["compute", "communication", "copy"]
 class Gap:
     """A time without kernels and collectives. before, after: names of the tasks around it, "" for none.
 
-    before_row, after_row: where those stand in `Wall.work`. is_artefact: made by the capture of a graph.
+    before_at, after_at: where those stand in `Wall.work`. is_artefact: made by the capture of a graph.
     """
 
     start_ns: int
@@ -70,15 +72,17 @@ class StepWall:
 class Wall:
     """Wall, busy and idle time of one profile. Times int ns; None where the source cannot tell.
 
-    source, artifact: what it rests on. start_ns, end_ns: since 1970, None for sums of steps. busy_ns: union
-    of kernels and collectives. compute_ns: union of kernels. communication_ns: union of collectives, of which
-    overlapped_ns beside kernels. sum_of_kernels_ns: kernels and collectives one by one. copies_in_idle_ns:
-    what of the idle time copies ran in. wait_ns: sum of the table's wait column. lanes: streams, the busiest
-    first, then collectives and copies; n_lanes: before they were limited. gaps: the longest first, n_gaps of
-    them all. set_aside: tasks at impossible times, n_set_aside of them. n_unplaced: rows without start or
-    duration. assumed_kinds: task types not known here, counted as kernels. recorded: lane of the vendor's
-    overlap analysis, or column of step_trace_time, -> its sum. steps: by step. is_cut: the source has no end.
-    work: the tasks themselves, in order of their start.
+    source, artifact: what it rests on. start_ns, end_ns: since 1970, None for sums of steps.
+    busy_ns: union of kernels and collectives. compute_ns: union of kernels. communication_ns: union of
+    collectives, of which overlapped_ns beside kernels. sum_of_kernels_ns: kernels and collectives one by one.
+    wait_ns: sum of the table's wait column. copies_in_idle_ns: what of the idle time copies ran in.
+    lanes: streams, the busiest first, then collectives and copies; n_lanes: before they were limited.
+    gaps: the longest first, n_gaps of them all. idle_before, idle_after, idle_is_artefact: of each interval of
+    `idle` the tasks around it in `work`, and whether a graph's capture made it (artefact_ns together); empty
+    where no task is recorded. set_aside: tasks at impossible times, n_set_aside of them. n_unplaced: rows
+    without start or duration. assumed_kinds: task types not known here, counted as kernels. recorded: lane of
+    the vendor's overlap analysis, or column of step_trace_time, -> its sum. steps: by step. is_cut: the source
+    has no end. work: the tasks themselves, in order of their start.
     """
 
     source: Source
@@ -105,6 +109,9 @@ class Wall:
     n_lanes: int = 0
     gaps: tuple[Gap, ...] = ()
     n_gaps: int = 0
+    idle_before: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    idle_after: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    idle_is_artefact: Flags = field(default_factory=lambda: np.zeros(0, bool))
     artefact_ns: int = 0
     set_aside: tuple[SetAside, ...] = ()
     n_set_aside: int = 0
@@ -121,9 +128,14 @@ class Wall:
         return self.wall_ns - self.busy_ns
 
     @property
+    def true_idle_ns(self) -> int:
+        """Idle time without the gaps that a graph's capture made."""
+        return self.idle_ns - self.artefact_ns
+
+    @property
     def idle_share(self) -> float:
-        """Idle of the wall time, 0 to 1."""
-        return self.share(self.idle_ns)
+        """True idle time of the wall time, 0 to 1."""
+        return self.share(self.true_idle_ns)
 
     @property
     def streams(self) -> Mapping[int, Intervals]:

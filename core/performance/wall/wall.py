@@ -61,7 +61,7 @@ def wall_of_work(
     start_ns, end_ns = int(work.start_ns[is_busy].min()), int(work.end_ns[is_busy].max())
     idle = gaps(busy, start_ns, end_ns)
     overlapped_ns = overlap(compute, communication).total_ns
-    listed, n_gaps, artefact_ns = gaps_of(work, is_busy, idle)
+    found = gaps_of(work, is_busy, idle)
     lanes, n_lanes = lanes_of(work, communication, copies)
     return Wall(
         source=source,
@@ -85,9 +85,12 @@ def wall_of_work(
         idle=idle,
         lanes=lanes,
         n_lanes=n_lanes,
-        gaps=listed,
-        n_gaps=n_gaps,
-        artefact_ns=artefact_ns,
+        gaps=found.longest,
+        n_gaps=len(idle),
+        idle_before=found.before,
+        idle_after=found.after,
+        idle_is_artefact=found.is_artefact,
+        artefact_ns=found.artefact_ns,
         set_aside=set_aside,
         n_set_aside=n_set_aside,
         assumed_kinds=work.assumed_kinds,
