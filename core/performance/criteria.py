@@ -34,6 +34,16 @@ class Criteria:
     concentrated_percent: float = 80
     scattered_percent: float = 50
     bandwidth_gb_per_s: float = 0
+    # kernel
+    kernel_use_percent: float = 20
+    kernel_active_ratio: float = 0.8
+    kernel_spread_percent: float = 10
+    kernel_scalar_percent: float = 50
+    kernel_conflict_percent: float = 5
+    kernel_icache_percent: float = 5
+    kernel_l2_hit_percent: float = 60
+    kernel_bandwidth_percent: float = 80
+    kernel_line_percent: float = 30
     # ranks
     slow_rank_percent: float = 5
     slow_link_percent: float = 80
