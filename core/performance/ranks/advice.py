@@ -11,7 +11,7 @@ from npulse.core.text import safe_text
 from ..advice import Advice, Words, words
 from ..criteria import Criteria
 from ..profile import Profile
-from ..wall.wall import Wall
+from ..wall.record import Wall
 from .collectives import Paired, RankCommunication, pair_collectives
 from .links import rates, retransmissions, slow_links, small_packets
 from .peers import Peers, peers_of

@@ -12,7 +12,7 @@ from statistics import median
 from npulse.core.formats.profiling.records import StepTime
 
 from ..profile import Profile
-from ..wall.wall import Wall
+from ..wall.record import Wall
 
 MAX_TIME_NS = 10**15
 """No step is longer (11 days): what is, is a counter that ran below zero."""
