@@ -38,6 +38,7 @@ _EXACT = 2**53
 _MAX_DIGITS = 19
 _MAX_CELL = 64
 _ID = re.compile(r"(\d{1,19})(?:\.0*)?", re.ASCII)
+_INTEGER = re.compile(r"([+-]?\d{1,19})(?:\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
 
@@ -132,6 +133,15 @@ def ids_of(buffer: Bytes, starts: Places, ends: Places) -> tuple[Integers, Bad]:
     return values, _one_by_one(buffer, starts, ends, is_id | found.is_none, values, _id_of)
 
 
+def integers_of(buffer: Bytes, starts: Places, ends: Places) -> tuple[Integers, Bad]:
+    """Whole numbers of either sign, exact; NO_NS where there is none, or `host` in place of a number."""
+    found = decimals_of(buffer, starts, ends)
+    is_whole = found.is_plain & (found.n_decimals == 0)
+    values = np.where(found.is_negative, -found.digits, found.digits)
+    values[~is_whole] = NO_NS
+    return values, _one_by_one(buffer, starts, ends, is_whole | found.is_none, values, _integer_of)
+
+
 def ns_of(buffer: Bytes, starts: Places, ends: Places, none: int) -> tuple[Integers, Bad]:
     """Microseconds as written -> whole nanoseconds, halves away from zero; `none` where there is none.
 
@@ -201,6 +211,13 @@ def _id_of(text: str) -> int | None:
     if found is None or int(found[1]) > _MAX_INT64:
         return None
     return NO_ID if int(found[1]) == _NO_NUMBER else int(found[1])
+
+
+def _integer_of(text: str) -> int | None:
+    if text.lower() in NONE_WORDS or text.lower() == "host":
+        return NO_NS
+    found = _INTEGER.fullmatch(text)
+    return int(found[1]) if found is not None and abs(int(found[1])) <= _MAX_INT64 else None
 
 
 def _ns_of(text: str, none: int) -> int | None:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from ...text import safe_text
 
-Kind = Literal["text", "id", "ns", "number"]
+Kind = Literal["text", "id", "int", "ns", "number"]
 MAX_COLUMNS = 512
 _MAX_NAME_CHARS = 120
 
@@ -22,9 +22,9 @@ _MAX_NAME_CHARS = 120
 class OperatorColumn:
     """One declared column.
 
-    kind "text": int32 codes into labels, -1 absent. "id": int64, -1 absent. "ns": int64 nanoseconds, absent
-    as `operators` says. "number": float64 as written, NaN absent. meaning: (en, zh). spellings: headers
-    without case, blanks and underscores, the first one that is there counts.
+    kind "text": int32 codes into labels, -1 absent. "id": int64, -1 absent. "int" and "ns" (nanoseconds):
+    int64, absent as `operators` says. "number": float64 as written, NaN absent. meaning: (en, zh). spellings:
+    headers without case, blanks and underscores, the first one that is there counts.
     """
 
     name: str
@@ -180,7 +180,7 @@ _MOVED = (
     *("l0c_to_gm_datas", "gm_to_ub_datas", "ub_to_gm_datas"),
 )
 _SIDES = {"": ("", ""), "aic_": (" (cube cores)", "（AIC）"), "aiv_": (" (vector cores)", "（AIV）")}
-_UNITS = {
+UNITS = {
     "us": "us",
     "gb/s": "gb_per_s",
     "mb/s": "mb_per_s",
@@ -241,6 +241,7 @@ SCHEMA: tuple[OperatorColumn, ...] = (
 """Every column with a name of its own, in display order. A file has some of them, and may have others."""
 
 BY_NAME: Mapping[str, OperatorColumn] = {column.name: column for column in SCHEMA}
+NO_PLACE = -1
 NEEDED_ANY = (("name", "op_type"), ("duration_ns",))
 """A header must have one column of each."""
 
@@ -249,14 +250,20 @@ NEEDED_ANY = (("name", "op_type"), ("duration_ns",))
 class Layout:
     """What stands where in a row.
 
-    columns: (place in the row, column), in the order of the file. duration: its place. unnamed: headers that
-    are not used, since another column has their name already.
+    columns: (place in the row, column), in the order of the file. duration: its place, NO_PLACE where a
+    header that stands again is known by its text alone. unnamed: headers that are not used, since another
+    column has their name already. n_least: cells that a row must have; others that it lacks are empty, and
+    empty cells behind the last header are nothing. 0: exactly n_columns. is_cut: cells behind the last header
+    are left out even where they are not empty. n_named: place behind the last column with a name.
     """
 
     n_columns: int
     columns: tuple[tuple[int, OperatorColumn], ...]
     duration: int
     unnamed: tuple[str, ...] = ()
+    n_least: int = 0
+    is_cut: bool = False
+    n_named: int = 0
 
 
 def own_name(header: str) -> tuple[str, str]:
@@ -264,7 +271,7 @@ def own_name(header: str) -> tuple[str, str]:
     text = safe_text(header.strip(), _MAX_NAME_CHARS).lower()
     unit = ""
     if found := _UNIT.search(text):
-        known = _UNITS.get("".join(found[1].split()))
+        known = UNITS.get("".join(found[1].split()))
         if known:
             text, unit = text[: found.start()], known
     name = "_".join(text.split()) or "unnamed"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...findings import Problem
 from ..line_tables import LimitError
 from .cells import (
     NO_ID,
@@ -17,6 +18,7 @@ from .cells import (
     NO_START,
     NONE_WORDS,
     ids_of,
+    integers_of,
     ns_of,
     numbers_of,
     unquoted,
@@ -34,7 +36,10 @@ _FEW = frozenset({"op_state", "hf32"})
 """Columns with few values: one of these between two wanted ones does not keep them apart."""
 _NO_TEXT = NONE_WORDS - {"null", "nan"}  # a format may be NULL
 _SHAPES = frozenset({"input_shapes", "output_shapes"})
-_DTYPES: Mapping[str, type] = {"text": np.int32, "id": np.int64, "ns": np.int64, "number": np.float64}
+_DTYPES: Mapping[str, type] = {
+    **{"text": np.int32, "id": np.int64, "int": np.int64, "ns": np.int64, "number": np.float64},
+}
+_READ = {"id": ids_of, "int": integers_of, "number": numbers_of}
 _Array = npt.NDArray[Any]
 
 
@@ -42,7 +47,7 @@ def absent_of(column: OperatorColumn) -> int | float:
     """What stands in an array where the file has no value."""
     if column.kind == "number":
         return float("nan")
-    if column.kind == "ns":
+    if column.kind in ("ns", "int"):
         return NO_START if column.name == "start_ns" else NO_NS
     return NO_ID
 
@@ -171,7 +176,7 @@ class ColumnStore:
             for place, column in grid.layout.columns
             if self._wanted is None or column.name in self._wanted
         ]
-        for kind in ("id", "number"):
+        for kind in _READ:
             self._add_numbers(grid, [pair for pair in columns if pair[1].kind == kind], kind)
         for place, column in columns:
             if column.kind == "ns":
@@ -193,12 +198,13 @@ class ColumnStore:
         n = len(grid.lines)
         starts = np.concatenate([grid.starts(place) for place in places])
         ends = np.concatenate([grid.ends(place) for place in places])
-        values, bad = (ids_of if kind == "id" else numbers_of)(grid.buffer, starts, ends)
+        values, bad = _READ[kind](grid.buffer, starts, ends)
         for i, (_, column) in enumerate(columns):
             part = values[i * n : (i + 1) * n]
             self._array(column).add(part, self.n_rows)
-            if kind == "number" and column.name not in BY_NAME:
-                n_numbers = self._n_numbers.get(column.name, 0) + n - int(np.isnan(part).sum())
+            if column.name not in BY_NAME:
+                is_none = np.isnan(part) if kind == "number" else part == absent_of(column)
+                n_numbers = self._n_numbers.get(column.name, 0) + n - int(is_none.sum())
                 self._n_numbers[column.name] = n_numbers
         if bad.places:
             for i, (place, column) in enumerate(columns):
@@ -303,6 +309,20 @@ class ColumnStore:
 
     # ---- results ----
 
+    def shares(self, name: str) -> tuple[int, int]:
+        """Cells of a column of numbers that were not read, and those that are numbers."""
+        unread = self.unread.get(name)
+        return (unread.n if unread else 0), self._n_numbers.get(name, 0)
+
+    def unread_problems(self, files: Sequence[str], names: Collection[str]) -> list[Problem]:
+        """What is told of cells that were not read. files: by number; names: of the columns that are used."""
+        found = []
+        for name, cells in self.unread.items():
+            if name in names:
+                more = f"{cells.n:,} cells were not read and count as absent; the first is {cells.text!r}"
+                found.append(Problem(files[cells.file], "bad-record", f"{name}: {more}", line=cells.line))
+        return found
+
     def left_out(self) -> list[str]:
         """Columns that are not declared and hold texts rather than numbers."""
         return [
@@ -314,10 +334,13 @@ class ColumnStore:
         ]
 
     def taken(
-        self, since: int = 0, *, is_last: bool
+        self, since: int = 0, *, is_last: bool, left_out: Collection[str] | None = None
     ) -> tuple[dict[str, OperatorColumn], dict[str, _Array], dict[str, tuple[str, ...]]]:
-        """Columns in the order of the schema (others behind them), their arrays, texts of text columns."""
-        left_out = set(self.left_out())
+        """Columns in the order of the schema (others behind them), their arrays, texts of text columns.
+
+        left_out: columns that are not given, by default those of `left_out`.
+        """
+        left_out = set(self.left_out() if left_out is None else left_out)
         order = {column.name: i for i, column in enumerate(SCHEMA)}
         names = sorted((n for n in self.columns if n not in left_out), key=lambda n: order.get(n, len(order)))
         columns = {name: self.columns[name] for name in names}

@@ -202,17 +202,7 @@ class OperatorReader:
             opened.notes.add("limit", f"reading stopped here: {limit}", limit.line, is_last=True)
 
     def _problems_of(self, opened: _OpenFile) -> list[Problem]:
-        notes = opened.notes
-        problems = list(notes.close())
-        for line in opened.bytes.too_long:
-            problems.append(
-                Problem(notes.artifact, "too-large", "the line is longer than a megabyte", line=line)
-            )
-        for line in opened.bytes.unreadable:
-            problems.append(
-                Problem(notes.artifact, "encoding", "the line is neither UTF-8 nor GBK", line=line)
-            )
-        return problems
+        return [*opened.notes.close(), *opened.bytes.problems(opened.notes.artifact)]
 
     def _table(self, since: int, *, is_last: bool) -> OperatorTable:
         store = self._store
@@ -221,11 +211,7 @@ class OperatorReader:
         unread = {name: cells for name, cells in store.unread.items() if name in columns}
         opened = self._open
         problems = [*self._problems, *(self._problems_of(opened) if opened is not None else ())]
-        for name, cells in unread.items():
-            message = (
-                f"{name}: {cells.n:,} cells were not read and count as absent; the first is {cells.text!r}"
-            )
-            problems.append(Problem(self._files[cells.file], "bad-record", message, line=cells.line))
+        problems += store.unread_problems(self._files, unread)
         encodings = [*self._encodings, *([opened.bytes.encoding] if opened is not None else ())]
         return OperatorTable(
             files=tuple(self._files),

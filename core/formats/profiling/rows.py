@@ -7,8 +7,10 @@ anything else in it goes line by line, with the same result.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +18,10 @@ import numpy as np
 from ..line_tables import NoHeaderError
 from ..text_lines import LineNotes
 from .cells import Bytes, Places
-from .columns import Layout, layout_of
+from .columns import NO_PLACE, Layout, layout_of
 from .table_bytes import Lines
 
-_MAX_RECORD_LINES = 64
+MAX_RECORD_LINES = 64
 _MAX_RECORD_BYTES = 1 << 18
 _NO_HEADER = "this is no operator table: no header with a name and a duration"
 
@@ -67,11 +69,21 @@ class Grid:
 
 @dataclass(slots=True)
 class RowSplitter:
-    """Takes blocks of lines in their order. layout: None until the header was seen."""
+    """Takes blocks of lines in their order. layout: None until the header was seen.
+
+    layout_of: what a first row says as a header, None if it is none; no_header: what is said then.
+    max_record_lines: over how many lines a cell may go. n_uneven: rows that were used though they have not
+    all cells of the header, or more.
+    """
 
     notes: LineNotes
     layout: Layout | None = None
     n_dropped: int = 0
+    layout_of: Callable[[Sequence[str]], Layout | None] = layout_of
+    no_header: str = _NO_HEADER
+    max_record_lines: int = MAX_RECORD_LINES
+    n_uneven: int = 0
+    _header: bytes = b""
     _held: list[bytes] = field(default_factory=list)
     _held_first: int = 0
 
@@ -94,7 +106,7 @@ class RowSplitter:
         if self.layout is None or not raw:
             return []
         grid = _grid_of(self.layout, raw, np.arange(first, first + n_lines, dtype=np.int64))
-        if grid is not None and not _may_hold_header(grid):
+        if grid is not None and not self._may_hold_header(grid):
             return [grid]
         return self._line_by_line(raw.split(b"\n")[:-1], first, is_last=False)
 
@@ -120,9 +132,11 @@ class RowSplitter:
         start = 0
         while (end := raw.find(b"\n", start)) >= 0:
             if (line := raw[start:end]).strip(b" \t\r,"):
-                self.layout = _header_of(line)
+                self._header = _bare(line)
+                cells = _csv_cells(line.removesuffix(b"\r"))
+                self.layout = None if cells is None else self.layout_of(cells)
                 if self.layout is None:
-                    raise NoHeaderError(_NO_HEADER, first)
+                    raise NoHeaderError(self.no_header, first)
                 return raw[end + 1 :], first + 1
             first += 1
             start = end + 1
@@ -140,7 +154,7 @@ class RowSplitter:
                 at += 1
                 continue
             assert self.layout is not None
-            if b"uration" in line.lower() and (layout := self._repeated(line)) is not None:
+            if (layout := self._repeated(line)) is not None:
                 self._close(grids, kept, numbers)
                 self._drop("bad-record", "a header stands here again: tables were put together", number)
                 self.layout = layout
@@ -148,13 +162,14 @@ class RowSplitter:
                 continue
             n_used = 1
             if line.count(b'"') % 2:
-                n_used = _n_lines_of(lines, at)
-                if not n_used and not is_last and _may_go_on(lines, at):
+                n_used = _n_lines_of(lines, at, self.max_record_lines)
+                if not n_used and not is_last and _may_go_on(lines, at, self.max_record_lines):
                     self._held, self._held_first = lines[at:], number
                     break
                 line = b" ".join(part.removesuffix(b"\r") for part in lines[at : at + n_used])
-            row, n_cells = _row_of(line, self.layout.n_columns) if n_used else (None, 0)
+            row, n_cells = _row_of(line, self.layout) if n_used else (None, 0)
             if row is not None:
+                self._note_uneven(n_cells, number)
                 kept.append(row)
                 numbers.append(number)
             elif n_used > 1 or not n_used:
@@ -167,11 +182,32 @@ class RowSplitter:
         self._close(grids, kept, numbers)
         return grids
 
+    def _may_hold_header(self, grid: Grid) -> bool:
+        if grid.layout.duration == NO_PLACE:
+            return self._header in grid.raw
+        return _may_hold_word(grid)
+
+    def _note_uneven(self, n_cells: int, line: int) -> None:
+        """Tell of a row that is used though it has not as many cells as the header."""
+        assert self.layout is not None
+        if self.layout.n_named <= n_cells <= self.layout.n_columns:
+            return
+        self.n_uneven += 1
+        is_short = n_cells < self.layout.n_columns
+        what = "what is missing is absent" if is_short else "the cells behind it were left out"
+        message = f"the row has {n_cells:,} cells, the header {self.layout.n_columns:,}: {what}"
+        self.notes.add("bad-record", message, line)
+
     def _repeated(self, line: bytes) -> Layout | None:
         """The layout of a line that is a header; a row whose name reads like one is none."""
+        assert self.layout is not None
+        if self.layout.duration == NO_PLACE:
+            return self.layout if _bare(line) == self._header else None
+        if b"uration" not in line.lower():
+            return None
         cells = _csv_cells(line.removesuffix(b"\r"))
-        layout = None if cells is None else layout_of(cells)
-        assert self.layout is not None and (cells is not None or layout is None)
+        layout = None if cells is None else self.layout_of(cells)
+        assert cells is not None or layout is None
         if layout is None or cells is None or len(cells) != self.layout.n_columns:
             return layout
         return layout if cells[self.layout.duration].strip()[:1].isalpha() else None
@@ -217,7 +253,7 @@ def _grid_of(layout: Layout, raw: bytes, lines: Places) -> Grid | None:
     return Grid(layout, raw, buffer, seps, lines) if (buffer[seps[:, -1]] == 10).all() else None
 
 
-def _may_hold_header(grid: Grid) -> bool:
+def _may_hold_word(grid: Grid) -> bool:
     """True if some row has a word where its duration should be, other than N/A."""
     buffer, at = grid.buffer, grid.starts(grid.layout.duration)
     width = grid.ends(grid.layout.duration) - at
@@ -233,9 +269,9 @@ def _may_hold_header(grid: Grid) -> bool:
     return not ((width[rows] == 3) & (buffer[at] == 78) & (buffer[at + 1] == 47)).all()
 
 
-def _header_of(line: bytes) -> Layout | None:
-    cells = _csv_cells(line.removesuffix(b"\r"))
-    return None if cells is None else layout_of(cells)
+def _bare(line: bytes) -> bytes:
+    """A header as it is told again: without what may stand around it in one place and not in another."""
+    return line.removeprefix(codecs.BOM_UTF8).strip(b" \t\r,")
 
 
 def _csv_cells(line: bytes) -> list[str] | None:
@@ -246,10 +282,10 @@ def _csv_cells(line: bytes) -> list[str] | None:
     return rows[0] if len(rows) == 1 else None
 
 
-def _n_lines_of(lines: list[bytes], at: int) -> int:
+def _n_lines_of(lines: list[bytes], at: int, most: int) -> int:
     """How many lines it takes from `at` on to close the quote that is open there; 0 if that is not seen."""
     n_quotes = n_bytes = 0
-    for i in range(at, min(at + _MAX_RECORD_LINES, len(lines))):
+    for i in range(at, min(at + most, len(lines))):
         n_quotes += lines[i].count(b'"')
         n_bytes += len(lines[i])
         if n_bytes > _MAX_RECORD_BYTES:
@@ -259,20 +295,38 @@ def _n_lines_of(lines: list[bytes], at: int) -> int:
     return 0
 
 
-def _may_go_on(lines: list[bytes], at: int) -> bool:
+def _may_go_on(lines: list[bytes], at: int, most: int) -> bool:
     """True if more lines could still close the quote that is open at the end of these."""
-    return len(lines) - at < _MAX_RECORD_LINES and sum(map(len, lines[at:])) <= _MAX_RECORD_BYTES
+    return len(lines) - at < most and sum(map(len, lines[at:])) <= _MAX_RECORD_BYTES
 
 
-def _row_of(line: bytes, n_columns: int) -> tuple[bytes | None, int]:
-    """The line as one that quotes take apart as they should (None: it has not n_columns), and its cells."""
+def _row_of(line: bytes, layout: Layout) -> tuple[bytes | None, int]:
+    """The line as one that quotes take apart as they should, and how many cells it has.
+
+    None: it has not as many as the layout wants. Empty cells behind the header count where no others are
+    wanted, else they are cut away.
+    """
+    n_columns, least = layout.n_columns, layout.n_least or layout.n_columns
     parts = line.split(b'"')
     n_outside = sum(part.count(b",") for part in parts[::2])
-    if len(parts) % 2 == 1 and n_outside == n_columns - 1:
+    is_plain = len(parts) % 2 == 1
+    if is_plain and n_outside == n_columns - 1:
         return line, n_columns
+    if is_plain and least <= n_outside + 1 < n_columns:
+        return line.removesuffix(b"\r") + b"," * (n_columns - 1 - n_outside), n_outside + 1
     cells = _csv_cells(line.removesuffix(b"\r"))
-    if cells is None or len(cells) != n_columns:
-        return None, n_outside + 1 if cells is None else len(cells)
+    if cells is None:
+        return None, n_outside + 1
+    n_cells = len(cells)
+    if layout.n_least and n_cells > n_columns:
+        while n_cells > n_columns and not cells[n_cells - 1].strip():
+            n_cells -= 1
+        if n_cells == n_columns or layout.is_cut:
+            cells = cells[:n_columns]
+    elif least <= n_cells < n_columns:
+        cells += [""] * (n_columns - n_cells)
+    if len(cells) != n_columns:
+        return None, n_cells
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="").writerow(cells)
-    return text.getvalue().replace("\n", " ").encode("utf-8", "replace"), n_columns
+    return text.getvalue().replace("\n", " ").encode("utf-8", "replace"), n_cells

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...findings import Problem
 from ..encodings import MARK_BYTES, line_text, utf16_decoder, without_mark
 
 MAX_LINE_BYTES = 1 << 20
@@ -50,6 +51,14 @@ class TableBytes:
     def has_rest(self) -> bool:
         """True while half a line is held."""
         return bool(self._held) or self._is_skipping
+
+    def problems(self, artifact: str) -> list[Problem]:
+        """What is told of lines that were not read as they are."""
+        long, unknown = "the line is longer than a megabyte", "the line is neither UTF-8 nor GBK"
+        return [
+            *(Problem(artifact, "too-large", long, line=line) for line in self.too_long),
+            *(Problem(artifact, "encoding", unknown, line=line) for line in self.unreadable),
+        ]
 
     def add(self, raw: bytes, *, is_last: bool = False) -> list[Lines]:
         """The lines that are whole now; with `is_last` also one that has no end."""
