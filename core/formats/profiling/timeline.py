@@ -111,6 +111,8 @@ class Timeline:
     frequency_at_ns: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     frequency_mhz: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0, np.float64))
     n_framework_events: int = 0
+    first_framework_ns: int | None = None
+    last_framework_ns: int | None = None
     is_cut: bool = False
     problems: tuple[Problem, ...] = ()
     framework: Tasks = field(default_factory=no_tasks)

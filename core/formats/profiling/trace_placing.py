@@ -1,0 +1,99 @@
+"""What the kept rows of a trace are, by the names that their lanes have in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...findings import Problem
+from .timeline import Integers
+from .trace_arrows import connected_by_arrows
+from .trace_blocks import TraceNames
+from .trace_lanes import COMMUNICATION, FRAMEWORK, HOST, OTHER, TASK, UNKNOWN, Lane, call_of, gpu_of
+from .trace_rows import FROM_OPERATOR, GPU_CALL, GPU_TASK, SUMMED, Extent, Kept
+
+
+@dataclass(slots=True)
+class Problems:
+    """Problems of a trace, added to."""
+
+    artifact: str
+    listed: list[Problem]
+
+    def add(self, kind: str, n: int, message: str, hint: str | None = None) -> None:
+        """A problem of n events, if there are any."""
+        if n:
+            self.listed.append(Problem(self.artifact, kind, f"{n:,} {message}", hint=hint))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """All kept rows: role, device and connection; where they stand in `kept.rows` is their index."""
+
+    lane: npt.NDArray[np.int32]
+    role: npt.NDArray[np.int8]
+    device: npt.NDArray[np.int32]
+    connection: Integers
+    framework: Extent
+
+
+def placed(kept: Kept, lanes: list[Lane], names: TraceNames, problems: Problems) -> Placed:
+    """Roles, devices and connections of all kept rows. `kept` is not changed."""
+    rows = kept.rows
+    lane, source = rows.taken("lane"), rows.taken("source")
+    role: npt.NDArray[np.int8] = by_lane(lanes, lambda one: one.role, np.int8)[lane]
+    device: npt.NDArray[np.int32] = by_lane(lanes, lambda one: one.device, np.int32)[lane]
+    is_gpu = source == GPU_TASK
+    if is_gpu.any():
+        gpus = np.array([gpu_of(names, pid) for pid, _ in kept.lanes], np.int32)
+        device[is_gpu] = gpus[lane[is_gpu]]
+    role[is_gpu] = TASK
+    role[(source == GPU_CALL) | (source == SUMMED)] = HOST
+    framework = Extent(kept.framework.n, kept.framework.first_ns, kept.framework.last_ns)
+    is_silent = (role == UNKNOWN) | (role == FRAMEWORK) | (role == OTHER)
+    is_framework = (is_silent & (source == FROM_OPERATOR)) | (role == FRAMEWORK)
+    at = np.flatnonzero(is_framework)
+    framework.add(rows.taken("start", at), rows.taken("duration", at))
+    role[at] = OTHER
+    _place_unnamed(kept, role, names, problems)
+    late = sum(lanes[number].role not in (OTHER, FRAMEWORK, UNKNOWN) for number in kept.passed_over)
+    problems.add("bad-record", late, "lanes got another name behind their events; those before are left out")
+    start, connection = rows.taken("start"), rows.taken("connection")
+    ends = tuple(kept.flows.taken(column) for column in ("lane", "at", "id"))
+    is_device = (role == TASK) | (role == COMMUNICATION)
+    connection = connected_by_arrows(
+        lane, start, connection, is_device, role == HOST, (ends[0], ends[1], ends[2])
+    )
+    return Placed(lane, role, device, connection, framework)
+
+
+def _place_unnamed(kept: Kept, role: npt.NDArray[np.int8], names: TraceNames, problems: Problems) -> None:
+    """Roles of rows whose lane has no name: by the type of a task, by the prefix of a call ("AscendCL@").
+
+    In a trace without any names the others are tasks.
+    """
+    at = np.flatnonzero(role == UNKNOWN)
+    if not len(at):
+        return
+    has_type = kept.rows.taken("kind", at) >= 0
+    role[at[has_type]] = TASK
+    at = at[~has_type]
+    codes = kept.rows.taken("name", at)
+    calls = [c for c in np.unique(codes).tolist() if c >= 0 and call_of(names.labels[c], "")[0]]
+    is_call = np.isin(codes, np.array(calls, np.int64))
+    role[at[is_call]] = HOST
+    at = at[~is_call]
+    if names.process_names or names.process_labels or (role == TASK).any():
+        problems.add("missing", len(at), "events are left out: their lane has no name")
+        return
+    role[at] = TASK
+    problems.add("missing", len(at), "events count as tasks of one device: no lane has a name")
+
+
+def by_lane(lanes: Iterable[Lane], value: Callable[[Lane], int], dtype: type) -> npt.NDArray[Any]:
+    """A value by the number of the lane."""
+    return np.array([value(lane) for lane in lanes], dtype)
