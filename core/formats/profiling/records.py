@@ -154,7 +154,8 @@ class ProfilerSettings:
     """How a profile was taken and on what: profiler_info, profiler_metadata, sample.json, info.json, META_DATA.
 
     level: as written ("Level1", "l0", ...). chip: model of the NPU. frequency_mhz: rated, of the AI cores.
-    groups: name of a communicator -> its ranks. env: environment variables that were recorded.
+    groups: name of a communicator -> its ranks. group_labels: the same name -> what the framework calls that
+    group ("tp", "dp_cp"). env: environment variables that were recorded.
     expected_active: steps that the schedule should have recorded. is_finalised: the profiler came to its end.
     """
 
@@ -174,6 +175,7 @@ class ProfilerSettings:
     versions: Mapping[str, str] = field(default_factory=dict)
     parallel: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    group_labels: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     is_finalised: bool | None = None
 

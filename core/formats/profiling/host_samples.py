@@ -1,0 +1,192 @@
+"""What msprof samples of the host while it collects: cpu time and memory of the process, in text slices.
+
+Slices are one text that was cut every two megabytes: a line may go on in the next one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError
+from ...findings import Problem
+from ..json_window import Notes, open_input, shown_path
+
+MAX_BYTES = 256 << 20
+MAX_SAMPLES = 1_000_000
+MAX_LINE_BYTES = 1 << 16
+MAX_THREADS = 100_000
+BLOCK_BYTES = 1 << 20
+TICKS_PER_S = 100
+"""Linux counts cpu time for programs in hundredths of a second, whatever the kernel was built with."""
+PAGE_BYTES = 4096
+_MAX_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class HostSamples:
+    """One figure over time. ns int64: monotonic clock of the host, rising (`SessionTimes.offset_ns` makes it
+    time since 1970). values float64. n_dropped: samples that could not be read or were not later than the one
+    before. is_cut: the text ends inside a sample, which is not among them."""
+
+    ns: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+    n_dropped: int = 0
+    is_cut: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+def read_host_cpu(
+    slices: Sequence[Path], *, root: Path | None = None, ticks_per_s: int = TICKS_PER_S
+) -> HostSamples:
+    """Cores that the process kept busy (1.5: one and a half) between a sample and the one before it.
+
+    slices: those of host_cpu.data in their order. Of each thread user and system time count; what a thread
+    did that ended between two samples is lost. Problems: slices that cannot be read, what lies behind 256 MB.
+    Raises InputError where no slice can be read.
+    """
+    text = _Slices(slices, root)
+    ns, values = array("q"), array("d")
+    before: dict[bytes, int] | None = None
+    before_ns = 0
+    n_dropped = 0
+    for at, threads in _cpu_blocks(text):
+        if at is None or threads is None or (before is not None and at <= before_ns):
+            n_dropped += 1
+            continue
+        if before is not None:
+            used = sum(max(ticks - before.get(thread, 0), 0) for thread, ticks in threads.items())
+            ns.append(at)
+            values.append(used / ticks_per_s / ((at - before_ns) / 1e9))
+            if len(ns) >= MAX_SAMPLES:
+                text.notes.add("limit", f"at most {MAX_SAMPLES:,} samples are read", None, is_last=True)
+                break
+        before, before_ns = threads, at
+    return _samples(ns, values, n_dropped, text)
+
+
+def read_host_memory(
+    slices: Sequence[Path], *, root: Path | None = None, page_bytes: int = PAGE_BYTES
+) -> HostSamples:
+    """Resident memory of the process in bytes.
+
+    slices: those of host_mem.data in their order, lines "ns size resident ...", in pages. page_bytes: of the
+    host, which the file does not say: 4096, on some Arm kernels 65536.
+    """
+    text = _Slices(slices, root)
+    ns, values = array("q"), array("d")
+    n_dropped = 0
+    for line in text.lines():
+        cells = line.split()
+        if not cells:
+            continue
+        at = _whole(cells[0])
+        resident = _whole(cells[2]) if len(cells) >= 3 else None
+        if at is None or resident is None or (ns and at <= ns[-1]):
+            n_dropped += 1
+            continue
+        ns.append(at)
+        values.append(float(resident) * page_bytes)
+        if len(ns) >= MAX_SAMPLES:
+            text.notes.add("limit", f"at most {MAX_SAMPLES:,} samples are read", None, is_last=True)
+            break
+    return _samples(ns, values, n_dropped, text)
+
+
+def _samples(ns: array[int], values: array[float], n_dropped: int, text: _Slices) -> HostSamples:
+    text.notes.close()
+    return HostSamples(
+        np.array(ns, np.int64), np.array(values, np.float64), n_dropped, text.is_cut, tuple(text.problems)
+    )
+
+
+def _cpu_blocks(text: _Slices) -> Iterator[tuple[int | None, dict[bytes, int] | None]]:
+    """(time, ticks by thread) of each block; a time without threads is None, as the other way round."""
+    at: int | None = None
+    threads: dict[bytes, int] | None = {}
+    is_open = False
+    for line in text.lines():
+        if line.startswith(b"time "):
+            if is_open:
+                yield at, threads or None
+            at, threads, is_open = _whole(line[5:].strip()), {}, True
+            continue
+        found = _thread(line)
+        if found is not None and threads is not None and len(threads) < MAX_THREADS:
+            threads[found[0]] = found[1]
+    if is_open and (not text.is_cut or b"time ".startswith(text.cut[:5])):  # the next sample is the cut one
+        yield at, threads or None
+
+
+def _thread(line: bytes) -> tuple[bytes, int] | None:
+    """Id and ticks of a line of /proc/PID/task/*/stat. The name in brackets may hold blanks and brackets."""
+    head, bracket, rest = line.rpartition(b")")
+    cells = rest.split()
+    if not bracket or len(cells) < 13:
+        return None
+    user, system = _whole(cells[11]), _whole(cells[12])
+    thread = head.partition(b"(")[0].strip()
+    return None if user is None or system is None or not thread else (thread, user + system)
+
+
+def _whole(cell: bytes) -> int | None:
+    if not cell.isdigit() or len(cell) > 19:
+        return None
+    value = int(cell)
+    return value if value <= _MAX_INT64 else None
+
+
+class _Slices:
+    """Lines of several files as of one. cut: the begin of a last line that has no end."""
+
+    def __init__(self, slices: Sequence[Path], root: Path | None) -> None:
+        self.cut = b""
+        self.problems: list[Problem] = []
+        self._slices = slices
+        self._root = root
+        name = shown_path(slices[-1], root) if slices else ""
+        self.notes = Notes(name, self.problems)
+
+    @property
+    def is_cut(self) -> bool:
+        return bool(self.cut)
+
+    def lines(self) -> Iterator[bytes]:
+        """Whole lines without their ends; one that is too long is left out."""
+        rest = b""
+        n_left = MAX_BYTES
+        failed: list[InputError] = []
+        for path in self._slices:
+            try:
+                file, _ = open_input(path, self._root)
+            except InputError as error:
+                failed.append(error)
+                self.notes.add("unreadable", f"{path.name}: {error.message}", None)
+                rest = b""  # what follows does not go on from it
+                continue
+            with file:
+                while n_left > 0:
+                    try:
+                        raw = file.read(min(BLOCK_BYTES, n_left)) or b""
+                    except OSError as error:
+                        self.notes.add("unreadable", f"{path.name}: reading failed: {error.strerror}", None)
+                        break
+                    if not raw:
+                        break
+                    n_left -= len(raw)
+                    *whole, rest = (rest + raw).split(b"\n")
+                    if len(rest) > MAX_LINE_BYTES:
+                        self.notes.add("too-large", "a line is too long; its begin is left out", None)
+                        rest = b""
+                    yield from (line for line in whole if len(line) <= MAX_LINE_BYTES)
+            if n_left <= 0:
+                self.notes.add("limit", f"only the first {MAX_BYTES:,} bytes were read", None, is_last=True)
+                break
+        if failed and len(failed) == len(self._slices):
+            raise failed[0]
+        self.cut = rest

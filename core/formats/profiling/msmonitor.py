@@ -1,0 +1,440 @@
+"""What msMonitor writes of a process that runs: msmonitor_*.jsonl, one JSON object a line, read as it grows.
+
+Times are nanoseconds since 1970. A host call and what it started share a correlation id. The last line on
+disk is often cut; it waits for its rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError
+from ...findings import Problem
+from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
+from ..json_window import Notes, open_input, shown_path
+from ..text_lines import LineNotes
+from .json_facts import whole_of
+from .msmonitor_columns import TaskColumns, tasks_of
+from .settings import groups_of
+from .timeline import NONE, Codes, Integers, Span, Tasks
+from .trace_tables import Labels
+
+MAX_FILE_BYTES = 4 << 30
+MAX_LINES = 5_000_000
+MAX_LINE_BYTES = 1 << 20
+MAX_MARKS = 100_000
+MAX_KINDS = 64
+MAX_LABEL_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 19
+
+_FILE = re.compile(r"msmonitor_(\d{1,10})_(\d{14,20})_(-?\d{1,9})\.jsonl", re.ASCII)
+_CALLS = ("API", "AclAPI", "NodeAPI", "RuntimeAPI")
+_KEYS = {
+    "Kernel": {
+        "device": "deviceId",
+        "stream": "streamId",
+        "connection": "correlationId",
+        "kind": "type",
+    },
+    "Communication": {
+        "device": "deviceId",
+        "stream": "streamId",
+        "connection": "correlationId",
+        "kind": "commName",
+        "amount": "count",
+        "data_type": "dataType",
+        "algorithm": "algType",
+    },
+    "calls": {"stream": "threadId", "connection": "correlationId", "kind": "kind"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorFiles:
+    """Files of one process in the order in which they were written. rank: None where it is none."""
+
+    pid: int
+    rank: int | None
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorLog:
+    """Records of one process; tasks in order of their start, arrays as long as theirs.
+
+    kernels: kind is the task type (KERNEL_AICORE ...). communication: kind is the group; counts: elements,
+    data_types, algorithms: codes into `texts` (NONE absent). calls: host calls, kind is API, AclAPI, NodeAPI
+    or RuntimeAPI, stream the thread. *_device: NONE where it is not said. kernel_file -> files, kernel_line
+    (from 1): where a kernel stands; for communication alike.
+    marks: of the user on the host, device_marks: the same on the device. rank_devices: rank -> devices,
+    groups: communicator -> ranks, group_labels: communicator -> the framework's name ("tp"); they are written
+    at the end. others: kinds of records that are not read -> how many. n_lines: all that were looked at;
+    n_dropped: those that could not be used. is_cut: a last line has no end.
+    """
+
+    files: tuple[str, ...]
+    kernels: Tasks
+    kernel_device: Integers
+    kernel_file: Codes
+    kernel_line: Integers
+    communication: Tasks
+    communication_device: Integers
+    communication_file: Codes
+    communication_line: Integers
+    counts: Integers
+    data_types: Codes
+    algorithms: Codes
+    calls: Tasks
+    texts: Sequence[str]
+    marks: tuple[Span, ...]
+    device_marks: tuple[Span, ...]
+    rank: int | None
+    pid: int | None
+    rank_devices: Mapping[int, tuple[int, ...]]
+    groups: Mapping[str, tuple[int, ...]]
+    group_labels: Mapping[str, str]
+    others: Mapping[str, int]
+    n_lines: int
+    n_dropped: int
+    is_cut: bool
+    problems: tuple[Problem, ...]
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """Devices on which something ran."""
+        found = {*self.kernel_device.tolist(), *self.communication_device.tolist()}
+        return tuple(sorted(found - {NONE}))
+
+
+class MonitorReader:
+    """Reads files as they grow: begin one, feed its bytes, look at the log in between.
+
+    Half a line waits for its rest; where the bytes are cut makes no difference.
+    """
+
+    def __init__(self, *, max_lines: int = MAX_LINES) -> None:
+        self.n_lines = 0
+        self.is_full = False
+        self._max_lines = max_lines
+        self._labels = Labels(MAX_LABEL_BYTES)
+        self._columns = {name: TaskColumns(self._labels, keys) for name, keys in _KEYS.items()}
+        self._marks: list[Span] = []
+        self._device_marks: list[Span] = []
+        self._n_marks_left_out = 0
+        self._rank: int | None = None
+        self._pid: int | None = None
+        self._rank_devices: dict[int, tuple[int, ...]] = {}
+        self._groups: dict[str, tuple[int, ...]] = {}
+        self._group_labels: dict[str, str] = {}
+        self._others: dict[str, int] = {}
+        self._n_dropped = 0
+        self._is_cut = False
+        self._files: list[str] = []
+        self._notes: LineNotes | None = None
+        self._problems: list[Problem] = []
+        self._rest = b""
+        self._line = 1
+        self._is_skipping = False
+        self._is_not_utf8 = False
+
+    def begin(self, artifact: str) -> None:
+        """A file begins; one before it ends. artifact: its path as problems name it."""
+        self.end()
+        self._files.append(artifact)
+        self._notes = LineNotes(artifact)
+        self._rest, self._line = b"", 1
+        self._is_skipping = self._is_not_utf8 = False
+        if match := _FILE.fullmatch(Path(artifact).name):
+            self._pid = int(match[1])
+            self._rank = None if int(match[3]) < 0 else int(match[3])
+
+    def feed(self, raw: bytes) -> int:
+        """More bytes of the file. Returns how many lines were looked at in all."""
+        for start in range(0, len(raw), BLOCK_BYTES):
+            if self.is_full or self._notes is None:
+                break
+            whole, line_end, rest = (self._rest + raw[start : start + BLOCK_BYTES]).rpartition(b"\n")
+            if line_end:
+                self._take(whole)
+            self._rest = rest
+            if len(rest) > MAX_LINE_BYTES:
+                self._skip_line()
+        return self.n_lines
+
+    def note(self, kind: str, message: str) -> None:
+        """A problem of the whole file."""
+        if self._notes is not None:
+            self._notes.add(kind, message, None, is_last=True)
+
+    def end(self, *, is_whole: bool = True) -> None:
+        """The file has no more bytes. not is_whole: there are more, which are not read."""
+        notes = self._notes
+        if notes is None:
+            return
+        if is_whole and not self.is_full and (self._rest.strip() or self._is_skipping):
+            record = None if self._is_skipping else _parsed(self._text_of(self._rest.strip(), notes))
+            if isinstance(record, dict):
+                self._take_records([record], [self._line], notes)
+                self._count(1)
+            else:
+                self._n_dropped += 1
+                self._is_cut = True
+                message = "the last line has no end; it is left out, and may still be written"
+                notes.add("cut-off", message, self._line, is_last=True)
+        self._rest = b""
+        self._problems += notes.close()
+        self._notes = None
+
+    def log(self) -> MonitorLog:
+        """Everything so far. Costs a copy and a sort of it."""
+        kernels, communication, calls = (self._columns[name].taken() for name in _KEYS)
+        texts = tuple(self._labels.texts)
+        return MonitorLog(
+            files=tuple(self._files),
+            kernels=tasks_of(kernels, texts),
+            kernel_device=kernels["device"],
+            kernel_file=kernels["file"],
+            kernel_line=kernels["line"],
+            communication=tasks_of(communication, texts),
+            communication_device=communication["device"],
+            communication_file=communication["file"],
+            communication_line=communication["line"],
+            counts=communication["amount"],
+            data_types=communication["data_type"],
+            algorithms=communication["algorithm"],
+            calls=tasks_of(calls, texts),
+            texts=texts,
+            marks=tuple(self._marks),
+            device_marks=tuple(self._device_marks),
+            rank=self._rank,
+            pid=self._pid,
+            rank_devices=dict(self._rank_devices),
+            groups=dict(self._groups),
+            group_labels=dict(self._group_labels),
+            others=dict(self._others),
+            n_lines=self.n_lines,
+            n_dropped=self._n_dropped + sum(columns.n_dropped for columns in self._columns.values()),
+            is_cut=self._is_cut,
+            problems=(*self._problems, *self._told_problems()),
+        )
+
+    def _told_problems(self) -> list[Problem]:
+        """Problems of the file that is open, and those of the whole log."""
+        found = list(self._notes.close()) if self._notes is not None else []
+        artifact = self._files[-1] if self._files else ""
+        if self._labels.is_full:
+            found.append(Problem(artifact, "limit", "there are too many names; some records have none"))
+        if self._labels.has_long:
+            found.append(Problem(artifact, "too-large", "names of more than 4,096 characters were cut"))
+        if self._n_marks_left_out:
+            message = f"at most {MAX_MARKS:,} marks are kept; {self._n_marks_left_out:,} more are left out"
+            found.append(Problem(artifact, "limit", message))
+        return found
+
+    # ---- lines ----
+
+    def _skip_line(self) -> None:
+        """A line without end in sight: its bytes are let go."""
+        if not self._is_skipping and self._notes is not None:
+            self._is_skipping = True
+            self._n_dropped += 1
+            message = f"the line has more than {MAX_LINE_BYTES:,} bytes and is left out"
+            self._notes.add("too-large", message, self._line)
+        self._rest = b""
+
+    def _take(self, block: bytes) -> None:
+        """Whole lines, the last one without its end."""
+        notes = self._notes
+        assert notes is not None
+        lines = block.split(b"\n")
+        first = self._line
+        self._line += len(lines)
+        if self._is_skipping:
+            self._is_skipping = False
+            lines[0] = b""
+        numbers = [first + i for i, line in enumerate(lines) if line and not line.isspace()]
+        texts = [line.strip() for line in lines if line and not line.isspace()]
+        if len(texts) > self._max_lines - self.n_lines:
+            n_left = self._max_lines - self.n_lines
+            numbers, texts = numbers[:n_left], texts[:n_left]
+            message = f"reading stopped here: at most {self._max_lines:,} lines are read"
+            notes.add("limit", message, first + n_left, is_last=True)
+            self.is_full = True
+        if texts:
+            self._count(len(texts))
+            self._take_records(self._records(texts, numbers, notes), numbers, notes)
+
+    def _count(self, n: int) -> None:
+        self.n_lines += n
+
+    def _text_of(self, raw: bytes, notes: LineNotes) -> str:
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            if not self._is_not_utf8:
+                self._is_not_utf8 = True
+                message = "this line or one behind it is not UTF-8; its bytes are shown as '?'"
+                notes.add("encoding", message, self._line)
+            return raw.decode("utf-8", "replace")
+
+    def _records(self, texts: list[bytes], numbers: list[int], notes: LineNotes) -> list[Any]:
+        """The JSON value of each line, None where it has none. All at once where every line is an object."""
+        if all(text[:1] == b"{" and text[-1:] == b"}" for text in texts):
+            records = _parsed("[" + self._text_of(b",".join(texts), notes) + "]")
+            if isinstance(records, list) and len(records) == len(texts):
+                return records
+        found = []
+        for text, number in zip(texts, numbers, strict=True):
+            record = _parsed(self._text_of(text, notes)) if len(text) <= MAX_LINE_BYTES else None
+            found.append(record)
+            if not isinstance(record, dict):
+                self._n_dropped += 1
+                notes.add("bad-record", "the line is no JSON object; it is left out", number)
+        return found
+
+    def _take_records(self, records: list[Any], numbers: list[int], notes: LineNotes) -> None:
+        """Records to where their kind belongs."""
+        by_kind: dict[str, tuple[list[dict[str, Any]], list[int]]] = {}
+        for record, number in zip(records, numbers, strict=True):
+            if not isinstance(record, dict):
+                continue
+            kind = record.get("kind")
+            known = kind if isinstance(kind, str) else ""
+            group = "calls" if known in _CALLS else known
+            rows, lines = by_kind.setdefault(group, ([], []))
+            rows.append(record)
+            lines.append(number)
+
+        def tell(message: str, line: int) -> None:
+            notes.add("bad-record", message, line)
+
+        for group, (rows, lines) in by_kind.items():
+            if group in self._columns:
+                self._columns[group].add(rows, lines, len(self._files) - 1, tell)
+            elif group == "Marker":
+                self._take_marks(rows, lines, notes)
+            elif group == "rank_device_map":
+                self._take_ranks(rows, lines, notes)
+            elif group == "parallel_group_info":
+                self._take_groups(rows, notes)
+            elif group in self._others or len(self._others) < MAX_KINDS:
+                name = group[:200]
+                self._others[name] = self._others.get(name, 0) + len(rows)
+            else:
+                self._others[""] = self._others.get("", 0) + len(rows)
+
+    def _take_marks(self, rows: list[dict[str, Any]], lines: list[int], notes: LineNotes) -> None:
+        for record, line in zip(rows, lines, strict=True):
+            name, start, end = record.get("name"), whole_of(record.get("startNs")), record.get("endNs")
+            end_ns = start if end is None else whole_of(end)
+            if not isinstance(name, str) or start is None or start < 0 or end_ns is None:
+                self._n_dropped += 1
+                notes.add("bad-record", "a mark without a name, a start or an end is left out", line)
+                continue
+            if len(self._marks) + len(self._device_marks) >= MAX_MARKS:
+                self._n_marks_left_out += 1
+                continue
+            marks = self._device_marks if record.get("sourceKind") == "Device" else self._marks
+            marks.append(Span(name[:4096], start, end_ns))
+
+    def _take_ranks(self, rows: list[dict[str, Any]], lines: list[int], notes: LineNotes) -> None:
+        for record, line in zip(rows, lines, strict=True):
+            rank, devices = whole_of(record.get("rank")), record.get("device")
+            listed = devices if isinstance(devices, list) else [devices]
+            found = [whole_of(device) for device in listed]
+            if rank is None or None in found or len(self._rank_devices) >= MAX_LINES:
+                self._n_dropped += 1
+                notes.add("bad-record", "a rank without devices is left out", line)
+                continue
+            self._rank_devices[rank] = tuple(device for device in found if device is not None)
+
+    def _take_groups(self, rows: list[dict[str, Any]], notes: LineNotes) -> None:
+        problems: list[Problem] = []
+        for record in rows:
+            groups, labels = groups_of(record.get("value"), Notes(notes.artifact, problems))
+            self._groups.update(groups)
+            self._group_labels.update(labels)
+        for problem in problems:
+            notes.add(problem.kind, problem.message, None)
+
+
+def monitor_files(paths: Iterable[Path]) -> tuple[MonitorFiles, ...]:
+    """Files by process, each process's in the order of the times in their names. Others are left out."""
+    found: dict[tuple[int, int], list[tuple[str, Path]]] = {}
+    for path in paths:
+        if match := _FILE.fullmatch(path.name):
+            found.setdefault((int(match[3]), int(match[1])), []).append((match[2], path))
+    return tuple(
+        MonitorFiles(pid, None if rank < 0 else rank, tuple(path for _, path in sorted(group)))
+        for (rank, pid), group in sorted(found.items())
+    )
+
+
+def read_msmonitor(
+    paths: Path | Sequence[Path],
+    *,
+    root: Path | None = None,
+    max_lines: int = MAX_LINES,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> MonitorLog:
+    """Records of one process: of a file, or of all that it was rotated into, by the times in their names.
+
+    Problems: lines that are no JSON object, records without name or times (left out and counted); values of
+    a wrong type (absent); a last line without an end; what lies behind `max_lines` lines or 4 GB; of several
+    files those that cannot be opened. Raises InputError where none can be, and Cancelled.
+    Cost: about 6 us a line.
+    """
+    listed = [paths] if isinstance(paths, Path) else sorted(paths, key=_time_of)
+    reader = MonitorReader(max_lines=max_lines)
+    failed: list[InputError] = []
+    for path in listed:
+        artifact = shown_path(path, root)
+        try:
+            file, size_bytes = open_input(path, root)
+        except InputError as error:
+            failed.append(error)
+            reader.begin(artifact)
+            reader.note("unreadable", error.message)
+            reader.end(is_whole=False)
+            continue
+        reader.begin(artifact)
+        n_read = 0
+        with file:
+            while not reader.is_full:
+                check(is_cancelled)
+                try:
+                    raw = file.read(BLOCK_BYTES) or b""
+                except OSError as error:
+                    reader.note("unreadable", f"reading failed: {error.strerror}")
+                    break
+                n_read += len(raw)
+                if not raw:
+                    break
+                if n_read > MAX_FILE_BYTES:
+                    reader.note("limit", f"only the first {MAX_FILE_BYTES:,} bytes were read")
+                    break
+                reader.feed(raw)
+                progress(Progress("read", min(n_read, size_bytes), size_bytes, "bytes"))
+        reader.end()
+    if failed and len(failed) == len(listed):
+        raise failed[0]
+    return reader.log()
+
+
+def _time_of(path: Path) -> tuple[str, str]:
+    match = _FILE.fullmatch(path.name)
+    return (match[2] if match else "", path.name)
+
+
+def _parsed(text: str) -> Any:
+    """A JSON value, None where the text is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
