@@ -1,0 +1,1 @@
+"""The profilers' SQLite databases: read only, whoever made them."""
