@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...findings import Problem
 from .timeline import NONE, OVERLAP_LANES, HostCalls, Integers, Span, Tasks, Timeline
+from .trace_arrows import connections_of_starts, ids_at
 from .trace_blocks import TraceNames, TraceState
 from .trace_lanes import (
     COMMUNICATION,
@@ -56,6 +57,17 @@ def timelines_of(kept: Kept, names: TraceNames, state: TraceState) -> tuple[Time
 
 
 @dataclass(frozen=True, slots=True)
+class _Operators:
+    """Operators of the framework that arrows leave. started: the start of the task that an arrow leads to."""
+
+    lane: npt.NDArray[np.int32]
+    start: Integers
+    duration: Integers
+    name: npt.NDArray[np.int32]
+    started: Integers
+
+
+@dataclass(frozen=True, slots=True)
 class _Shared:
     """What timelines of all devices are made of."""
 
@@ -67,6 +79,7 @@ class _Shared:
     calls: tuple[HostCalls, ...]
     spans: dict[int, tuple[Span, ...]]
     problems: tuple[Problem, ...]
+    operators: _Operators
 
 
 def _shared(
@@ -79,7 +92,22 @@ def _shared(
     )
     problems.add("limit", kept.n_without_lane, "events are left out: there are too many lanes")
     calls = _calls(kept, rows, lanes, names)
-    return _Shared(kept, rows, lanes, names, state, calls, spans, tuple(problems.listed))
+    listed = tuple(problems.listed)
+    return _Shared(kept, rows, lanes, names, state, calls, spans, listed, _operators(kept, rows))
+
+
+def _operators(kept: Kept, rows: Placed) -> _Operators:
+    lane, start, duration, name = (
+        np.concatenate([kept.operators.taken(column), kept.rows.taken(column, rows.operators)])
+        for column in ("lane", "start", "duration", "name")
+    )
+    flows = kept.operator_flows
+    # one operator may start several tasks: each arrow looks for its operator
+    place = ids_at(flows.taken("lane"), flows.taken("at"), (lane, start, np.arange(len(lane))))
+    has = np.flatnonzero(place != NONE)
+    has = has[np.argsort(start[place[has]], kind="stable")]
+    at, started = place[has], flows.taken("id", has)
+    return _Operators(lane[at], start[at], duration[at], name[at], started)
 
 
 def _timeline(shared: _Shared, device: int, is_mine: Flags) -> Timeline:
@@ -108,7 +136,29 @@ def _timeline(shared: _Shared, device: int, is_mine: Flags) -> Timeline:
         last_framework_ns=rows.framework.last_ns,
         is_cut=shared.state.is_cut,
         problems=shared.problems,
+        framework=_framework(shared, tasks, communication),
     )
+
+
+def _framework(shared: _Shared, tasks: Tasks, communication: Tasks) -> Tasks:
+    """Operators of the framework that led to work of this device; their stream is the thread.
+
+    A collective and its first piece start at the same time, and both may have been started by an operator.
+    """
+    found, parts = shared.operators, []
+    for work in (tasks, communication):
+        connection = connections_of_starts(found.started, work.start_ns, work.connection)
+        at = np.flatnonzero(connection != NONE)
+        parts.append((at, connection[at]))
+    at, connection = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(at, kind="stable")
+    at, connection = at[order], connection[order]
+    threads = [shared.names.id(tid) for _, tid in shared.kept.lanes]
+    numbers = np.array([t if isinstance(t, int) and 0 <= t < 2**63 else NONE for t in threads], np.int64)
+    name, names = _compacted(found.name[at], shared.names.labels)
+    stream = numbers[found.lane[at]]
+    kind = np.full(len(at), NONE, np.int32)
+    return Tasks(found.start[at], found.duration[at], stream, name, kind, connection, names, ())
 
 
 def _tasks(shared: _Shared, at: Integers) -> Tasks:

@@ -11,15 +11,18 @@ from .trace_blocks import NO_CODE, Codes, TraceNames
 from .trace_lanes import bits_of
 
 _ARROWS = "HostToDevice"
+_OPERATOR_ARROWS = "async_npu"
 _FREQUENCY = "AI Core Freq"
 
 
 class LabelBits:
-    """Bits of `trace_lanes` for every label. arrows: the code of "HostToDevice". frequency: codes of counters
+    """Bits of `trace_lanes` for every label. arrows: the code of "HostToDevice". operator_arrows: of
+    "async_npu", from the framework to the device. frequency: codes of counters
     of the AI cores' clock."""
 
     def __init__(self) -> None:
         self.arrows = NO_CODE
+        self.operator_arrows = NO_CODE
         self.frequency: list[int] = []
         self._bits = array("H")
         self._all: npt.NDArray[np.uint16] = np.zeros(1, np.uint16)
@@ -32,6 +35,8 @@ class LabelBits:
             self._bits.append(bits_of(label))
             if label == _ARROWS:
                 self.arrows = code
+            elif label == _OPERATOR_ARROWS:
+                self.operator_arrows = code
             elif label.startswith(_FREQUENCY):
                 self.frequency.append(code)
         if len(self._bits) > n_before:

@@ -32,12 +32,13 @@ class Problems:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """All kept rows: role, device and connection; where they stand in `kept.rows` is their index."""
+    """All kept rows, by their place in `kept.rows`. operators: places of the framework's operators."""
 
     lane: npt.NDArray[np.int32]
     role: npt.NDArray[np.int8]
     device: npt.NDArray[np.int32]
     connection: Integers
+    operators: Integers
     framework: Extent
 
 
@@ -59,6 +60,7 @@ def placed(kept: Kept, lanes: list[Lane], names: TraceNames, problems: Problems)
     at = np.flatnonzero(is_framework)
     framework.add(rows.taken("start", at), rows.taken("duration", at))
     role[at] = OTHER
+    operators = at[source[at] == FROM_OPERATOR]
     _place_unnamed(kept, role, names, problems)
     late = sum(lanes[number].role not in (OTHER, FRAMEWORK, UNKNOWN) for number in kept.passed_over)
     problems.add("bad-record", late, "lanes got another name behind their events; those before are left out")
@@ -68,7 +70,7 @@ def placed(kept: Kept, lanes: list[Lane], names: TraceNames, problems: Problems)
     connection = connected_by_arrows(
         lane, start, connection, is_device, role == HOST, (ends[0], ends[1], ends[2])
     )
-    return Placed(lane, role, device, connection, framework)
+    return Placed(lane, role, device, connection, operators, framework)
 
 
 def _place_unnamed(kept: Kept, role: npt.NDArray[np.int8], names: TraceNames, problems: Problems) -> None:

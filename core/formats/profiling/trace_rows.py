@@ -137,12 +137,17 @@ def _rows() -> GrowingRows:
     )
 
 
+def _ends() -> GrowingRows:
+    return GrowingRows(lane=np.int32, at=np.int64, id=np.int64)
+
+
 @dataclass(slots=True)
 class Kept:
     """Everything that a timeline is made of. lanes: codes of pid and tid by the lane's number.
 
     rows: events of devices, and calls that started something. spans: their role (trace_lanes) and times.
-    flows: ends of arrows from host to device. Names are codes of the trace's labels. passed_over: lanes that
+    flows: ends of arrows from host to device. operators: of the framework, operator_flows: where arrows leave
+    them; the id is the start of a task. Names are codes of the trace's labels. passed_over: lanes that
     are not kept, by their names so far. n_*: what is left out.
     """
 
@@ -152,7 +157,11 @@ class Kept:
     spans: GrowingRows = field(
         default_factory=lambda: GrowingRows(role=np.uint8, name=np.int32, start=np.int64, duration=np.int64)
     )
-    flows: GrowingRows = field(default_factory=lambda: GrowingRows(lane=np.int32, at=np.int64, id=np.int64))
+    flows: GrowingRows = field(default_factory=_ends)
+    operators: GrowingRows = field(
+        default_factory=lambda: GrowingRows(lane=np.int32, start=np.int64, duration=np.int64, name=np.int32)
+    )
+    operator_flows: GrowingRows = field(default_factory=_ends)
     frequency: GrowingRows = field(
         default_factory=lambda: GrowingRows(pid=np.int32, at=np.int64, mhz=np.float64)
     )

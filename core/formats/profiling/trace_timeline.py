@@ -40,14 +40,14 @@ from .trace_lanes import (
     lane_of,
 )
 from .trace_numbers import NO_TIME, Flags
-from .trace_rows import FROM_LANE, FROM_OPERATOR, GPU_CALL, GPU_TASK, SUMMED, Kept
+from .trace_rows import FROM_LANE, FROM_OPERATOR, GPU_CALL, GPU_TASK, SUMMED, GrowingRows, Kept
 
 ARGS = ("Task Type", "connection_id", "correlation")
 """Arguments that the builder needs: give them to the reader."""
 
 MAX_LANES = 100_000
 
-_COMPLETE, _INSTANT, _BEGIN, _END = (ord(phase) for phase in "XiBE")
+_COMPLETE, _INSTANT, _BEGIN, _END, _START = (ord(phase) for phase in "XiBEs")
 _ABSENT_CONNECTION = 0xFFFF_FFFF
 _PRIME = 2**61 - 1
 
@@ -96,7 +96,7 @@ class TimelineBuilder:
         self._bits.look(names)
         if len(block.events.name):
             self._take_events(block.events, names)
-        if len(block.flows.name) and not self._has_connected_tasks:
+        if len(block.flows.name):
             self._take_flows(block.flows, names)
         if len(block.counters.name):
             self._take_counters(block.counters)
@@ -129,6 +129,10 @@ class TimelineBuilder:
         is_framework = is_sure | (is_operator & is_silent) | (is_plain & (role == FRAMEWORK))
         at = np.flatnonzero(is_framework)
         kept.framework.add(events.start_ns[at], duration[at])
+
+        at = np.flatnonzero(is_operator & is_silent & (lane >= 0))
+        starts, codes = events.start_ns[at], events.name[at]
+        kept.operators.add(len(at), lane=lane[at], start=starts, duration=duration[at], name=codes)
 
         name = self._bits.of(events.name)
         is_named = is_sure | is_operator | is_plain
@@ -187,18 +191,23 @@ class TimelineBuilder:
         )
 
     def _take_flows(self, flows: Flows, names: TraceNames) -> None:
-        """Arrows from a call to what it started; needed where the events themselves do not say."""
-        arrows = self._bits.arrows
-        if arrows < 0:
-            return
-        is_arrow = (flows.category == arrows) | (flows.name == arrows)
-        at = np.flatnonzero(is_arrow & (flows.at_ns != NO_TIME))
+        """Ends of arrows to the device: from calls, where events do not say it themselves; from operators."""
+        bits, kept = self._bits, self._kept
+        if bits.arrows >= 0 and not self._has_connected_tasks:
+            is_arrow = (flows.category == bits.arrows) | (flows.name == bits.arrows)
+            self._take_ends(flows, np.flatnonzero(is_arrow), names, kept.flows)
+        if bits.operator_arrows >= 0:
+            is_start = (flows.category == bits.operator_arrows) & (flows.phase == _START)
+            self._take_ends(flows, np.flatnonzero(is_start), names, kept.operator_flows)
+
+    def _take_ends(self, flows: Flows, at: Integers, names: TraceNames, rows: GrowingRows) -> None:
+        at = at[flows.at_ns[at] != NO_TIME]
         ids = flows.id[at]
         for i in np.flatnonzero(ids < 0).tolist():
             ids[i] = _number_of_text(flows.id_texts.get(int(at[i]), ""))
         lane = self._lanes.numbers(flows.pid[at], flows.tid[at], names)
         has = np.flatnonzero((ids >= 0) & (lane >= 0))
-        self._kept.flows.add(len(has), lane=lane[has], at=flows.at_ns[at[has]], id=ids[has])
+        rows.add(len(has), lane=lane[has], at=flows.at_ns[at[has]], id=ids[has])
 
     def _take_counters(self, counters: Counters) -> None:
         is_clock = np.isin(counters.name, np.array(self._bits.frequency, np.int64))

@@ -1,0 +1,106 @@
+"""The operator table that a timeline holds, for folders that have no op_summary and no kernel_details."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .cells import NO_ID, NO_START
+from .columns import BY_NAME
+from .operators import OperatorTable
+from .timeline import NONE, Tasks, Timeline
+
+COMMUNICATION = "COMMUNICATION"
+"""Task type of whole communication operations, as op_summary has it."""
+
+_CORE_TYPES: Mapping[str, str] = {
+    "KERNEL_AICORE": "AI_CORE",
+    "KERNEL_AIVEC": "AI_VECTOR_CORE",
+    "KERNEL_AICPU": "AI_CPU",
+    "KERNEL_MIX_AIC": "MIX_AIC",
+    "KERNEL_MIX_AIV": "MIX_AIV",
+}
+# What the vendor's tables have no rows for: the scheduler's own tasks, copies, pieces of communication.
+_NO_KERNEL = (
+    *(
+        "EVENT",
+        "NOTIFY",
+        "WRITE_VALUE",
+        "WAIT_VALUE",
+        "PLACE_HOLDER",
+        "PROFILING_",
+        "CAPTURE",
+        "STARS_COMMON",
+    ),
+    *("MEMCPY", "MEMSET", "SDMA", "PCIE_DMA", "UBDMA", "RDMA", "WRITE_BACK", "INVALID", "HCCL_AI_CPU"),
+    *("COMMUNICATION", "HCCL"),
+)
+
+
+def operators_of(timeline: Timeline) -> OperatorTable:
+    """The kernels and whole communication operations of a timeline as an operator table, in order of start.
+
+    Columns: device, stream, name, core_type (the task type, in the words of op_summary), start_ns,
+    duration_ns. All others are absent, op_type too: traces do not tell it. Traces call vector kernels AI_CORE
+    where tables have AI_VECTOR_CORE. As in the vendor's tables there
+    are no rows for waits, copies and pieces of communication. Rows have no line in a file (0).
+    """
+    tasks, communication = timeline.tasks, timeline.communication
+    kernels = np.flatnonzero(_is_kernel(tasks))
+    n, n_all = len(kernels), len(kernels) + len(communication)
+    start = np.concatenate([tasks.start_ns[kernels], communication.start_ns])
+    order = np.argsort(start, kind="stable")
+    name, names = _joined(tasks.name[kernels], tasks.names, communication.name, communication.names)
+    own = [_CORE_TYPES.get(kind, kind) for kind in tasks.kinds]
+    of_collective = np.zeros(n_all - n, np.int32)
+    core_type, core_types = _joined(tasks.kind[kernels], own, of_collective, (COMMUNICATION,))
+    stream = np.concatenate([tasks.stream[kernels], np.full(n_all - n, NO_ID, np.int64)])
+    arrays = {
+        "stream": stream,
+        "name": name,
+        "core_type": core_type,
+        "start_ns": np.where(start < 0, NO_START, start),
+        "duration_ns": np.concatenate([tasks.duration_ns[kernels], communication.duration_ns]),
+    }
+    if timeline.device is not None:
+        arrays = {"device": np.full(n_all, timeline.device, np.int64), **arrays}
+    return OperatorTable(
+        files=(timeline.source,),
+        file=np.zeros(n_all, np.int32),
+        line=np.zeros(n_all, np.int64),
+        columns={column: BY_NAME[column] for column in arrays},
+        arrays={column: values[order] for column, values in arrays.items()},
+        labels={"name": names, "core_type": core_types},
+        problems=timeline.problems,
+    )
+
+
+def _is_kernel(tasks: Tasks) -> npt.NDArray[np.bool_]:
+    """By the task type; of tasks without one, by their name."""
+    by_kind = np.array([_may_be_kernel(kind) for kind in tasks.kinds] + [True], np.bool_)
+    by_name = np.array([_may_be_kernel(name) for name in tasks.names] + [True], np.bool_)
+    found: npt.NDArray[np.bool_] = np.where(tasks.kind == NONE, by_name[tasks.name], by_kind[tasks.kind])
+    return found
+
+
+def _may_be_kernel(word: str) -> bool:
+    key = "_".join(word.upper().split())
+    return not any(part in key for part in _NO_KERNEL)
+
+
+def _joined(
+    left: npt.NDArray[np.int32],
+    left_texts: Sequence[str],
+    right: npt.NDArray[np.int32],
+    right_texts: Sequence[str],
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Two columns of texts one behind the other; a text has one code in both."""
+    texts = dict.fromkeys([*left_texts, *right_texts])
+    code_of = {text: code for code, text in enumerate(texts)}
+    parts = []
+    for codes, own in ((left, left_texts), (right, right_texts)):
+        table = np.array([*(code_of[text] for text in own), NONE], np.int32)
+        parts.append(table[codes])
+    return np.concatenate(parts), tuple(texts)
