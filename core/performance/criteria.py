@@ -36,6 +36,7 @@ class Criteria:
     bandwidth_gb_per_s: float = 0
     # kernel
     kernel_use_percent: float = 20
+    kernel_outside_percent: float = 20
     kernel_active_ratio: float = 0.8
     kernel_spread_percent: float = 10
     kernel_scalar_percent: float = 50
