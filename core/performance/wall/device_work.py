@@ -7,7 +7,7 @@ events, notifications and copies are no computing; kernels that a collective is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ class DeviceWork:
     int64, NONE unknown. name, kind int32 codes into names and kinds, NONE absent. connection int64: what
     started it, NONE unknown. row int64: where it stands in the table it is of. assumed_kinds: task types that
     are not known here and count as kernels. step int64, NONE where the source says none.
+    op_type int32 codes into op_types, empty where the source has no types.
     """
 
     start_ns: Integers
@@ -59,6 +60,8 @@ class DeviceWork:
     names: Sequence[str]
     kinds: Sequence[str]
     assumed_kinds: tuple[str, ...] = ()
+    op_type: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    op_types: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -81,6 +84,7 @@ class DeviceWork:
             connection=self.connection[rows],
             step=self.step[rows],
             row=self.row[rows],
+            op_type=self.op_type[rows] if len(self.op_type) else self.op_type,
         )
 
     def label(self, at: int) -> str:
@@ -92,7 +96,7 @@ class DeviceWork:
 
 def role_of_kind(kind: str) -> tuple[int, bool]:
     """What a task type is, and whether it is a type that is known."""
-    key = "_".join(kind.upper().split())
+    key = _key(kind)
     if key in ("", "N/A", "NA", "UNKNOWN"):
         return KERNEL, True
     if key == "HCCL_AI_CPU":
@@ -108,7 +112,7 @@ def role_of_kind(kind: str) -> tuple[int, bool]:
 
 def is_artefact_name(name: str) -> bool:
     """True for tasks whose gap behind them is made by the capture of a graph."""
-    key = "_".join(name.upper().split())
+    key = _key(name)
     return any(word in key for word in ARTEFACT_WORDS)
 
 
@@ -173,8 +177,14 @@ def work_of_operators(table: OperatorTable, usable: Flags | None = None) -> tupl
         tasks.names,
         tasks.kinds,
         assumed,
+        *_op_types(table, rows),
     )
     return _finished(work), int(wanted.sum()) - n
+
+
+def _op_types(table: OperatorTable, rows: Integers) -> tuple[npt.NDArray[np.int32], Sequence[str]]:
+    codes = table.values("op_type")[rows]
+    return (codes, table.texts("op_type")) if (codes >= 0).any() else (np.zeros(0, np.int32), ())
 
 
 def _roles(
@@ -190,8 +200,12 @@ def _roles(
     roles = np.where(no_kind, by_name[tasks.name], roles).astype(np.uint8)
     # the scheduler's own tasks carry no name but their type; kernels of special engines have one
     scheduled = np.array(["STARS_COMMON" in kind.upper() for kind in tasks.kinds] + [False], bool)[tasks.kind]
-    plain = np.array(["STARS_COMMON" in name.upper() for name in tasks.names] + [True], bool)[tasks.name]
-    roles[scheduled & ~plain] = KERNEL
+    kinds = {_key(kind) for kind in tasks.kinds}
+    is_plain = np.array([_key(name) in kinds for name in tasks.names] + [True], bool)[tasks.name]
+    roles[scheduled & ~is_plain] = KERNEL
+    if op_types is None and (~is_plain & (roles == KERNEL)).any():
+        # where kernels have names, a task that has none carries something else, e.g. a collective
+        roles[is_plain & (roles == KERNEL)] = WAIT
     is_part = np.array([name.endswith(_PART_ENDS) for name in tasks.names] + [False], bool)[tasks.name]
     if op_types is not None:
         codes, texts = op_types
@@ -214,6 +228,10 @@ def _roles(
     return roles, tuple(assumed)
 
 
+def _key(text: str) -> str:
+    return "_".join(text.upper().split())
+
+
 def _is_none(kind: str) -> bool:
     return kind.strip().upper() in ("", "N/A", "NA", "UNKNOWN")
 
@@ -222,7 +240,7 @@ def _role_of_name(name: str) -> int:
     """Of a task without a type: waits and copies are named after what they are, collectives hcom_."""
     if name.startswith(("hcom_", "Hcom")):
         return COMMUNICATION
-    key = "_".join(name.upper().split())
+    key = _key(name)
     if key.startswith(_COPY_WORDS):
         return COPY
     if key.startswith(("EVENT_", "NOTIFY_", "WRITE_VALUE", "PLACE_HOLDER", "PROFILING_", *ARTEFACT_WORDS)):

@@ -77,12 +77,12 @@ class Wall:
     collectives, of which overlapped_ns beside kernels. sum_of_kernels_ns: kernels and collectives one by one.
     wait_ns: sum of the table's wait column. copies_in_idle_ns: what of the idle time copies ran in.
     lanes: streams, the busiest first, then collectives and copies; n_lanes: before they were limited.
-    gaps: the longest first, n_gaps of them all. idle_before, idle_after, idle_is_artefact: of each interval of
-    `idle` the tasks around it in `work`, and whether a graph's capture made it (artefact_ns together); empty
-    where no task is recorded. set_aside: tasks at impossible times, n_set_aside of them. n_unplaced: rows
-    without start or duration. assumed_kinds: task types not known here, counted as kernels. recorded: lane of
-    the vendor's overlap analysis, or column of step_trace_time, -> its sum. steps: by step. is_cut: the source
-    has no end. work: the tasks themselves, in order of their start.
+    gaps: the longest first, n_gaps of them all. idle_before, idle_after, idle_is_artefact: of each interval
+    of `idle` the tasks around it in `work`, and whether a graph's capture made it (artefact_ns together);
+    empty where no task is recorded. set_aside: tasks at impossible times, n_set_aside of them. n_unplaced:
+    rows without start or duration. assumed_kinds: task types not known here, counted as kernels. recorded:
+    lane of the vendor's overlap analysis, or column of step_trace_time, -> its sum. steps: by step. is_cut:
+    the source has no end. work: the tasks themselves, in order of their start.
     """
 
     source: Source

@@ -1,0 +1,125 @@
+"""Time to the first token and tokens a second, from whatever was recorded of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal
+
+from npulse.core.formats.profiling.timeline import Span
+
+from ..profile import Profile
+from .steps import Steps
+
+Basis = Literal["round", "ranges", "steps", "nothing"]
+_FIRST_WORDS = ("first_token", "first token", "firsttoken", "ttft", "prefill")
+_NEXT_WORDS = ("decode", "next_token", "next token")
+_KEYS = ("first_token_ms", "tokens_per_s", "step_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a user of the model sees. None where it is not recorded.
+
+    basis: the round's own record; ranges that the script marks; the steps, each taken for a token, the first
+    one for the prefill; or nothing. names: the ranges or steps that were used. token_ms: median of a decode.
+    n_tokens: decodes that were seen.
+    """
+
+    basis: Basis
+    first_token_ms: float | None = None
+    tokens_per_s: float | None = None
+    token_ms: float | None = None
+    step_ms: float | None = None
+    n_tokens: int = 0
+    names: tuple[str, ...] = ()
+
+
+def serving_of(
+    profile: Profile,
+    steps: Steps | None,
+    record: Mapping[str, Any] | None = None,
+    *,
+    steps_are_tokens: bool = False,
+) -> Serving:
+    """First token and token rate. record: the round's manifest, with first_token_ms, tokens_per_s or step_ms
+    at its top or in a table of it ("serving", "figures", "result"). It counts before what is derived.
+
+    steps_are_tokens: the script calls step() once a token; nothing in a profile says so.
+    """
+    step_ms = steps.median_ns / 1e6 if steps is not None else None
+    written = _written(record)
+    if "first_token_ms" in written or "tokens_per_s" in written:
+        rate = written.get("tokens_per_s")
+        return Serving(
+            "round",
+            written.get("first_token_ms"),
+            rate,
+            1000 / rate if rate else None,
+            written.get("step_ms", step_ms),
+        )
+    step_ms = written.get("step_ms", step_ms)
+    ranges = profile.timeline.ranges if profile.timeline is not None else ()
+    if (found := _of_ranges(ranges, step_ms)) is not None:
+        return found
+    if steps_are_tokens and steps is not None:
+        return _of_steps(steps, step_ms)
+    return Serving("nothing", step_ms=step_ms)
+
+
+def _written(record: Mapping[str, Any] | None) -> dict[str, float]:
+    """Figures of a manifest that are numbers above 0."""
+    if not isinstance(record, Mapping):
+        return {}
+    tables = [record, *(record.get(name) for name in ("serving", "figures", "result"))]
+    found: dict[str, float] = {}
+    for table in tables:
+        if not isinstance(table, Mapping):
+            continue
+        for key in _KEYS:
+            value = table.get(key)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                try:
+                    number = float(value)
+                except OverflowError:
+                    continue
+                if math.isfinite(number) and number > 0:
+                    found.setdefault(key, number)
+    return found
+
+
+def _of_ranges(ranges: tuple[Span, ...], step_ms: float | None) -> Serving | None:
+    spans = sorted((span for span in ranges if span.end_ns > span.start_ns), key=lambda span: span.start_ns)
+    firsts = [span for span in spans if _has(span.name, _FIRST_WORDS)]
+    nexts = [span for span in spans if _has(span.name, _NEXT_WORDS) and not _has(span.name, _FIRST_WORDS)]
+    if not firsts and not nexts:
+        return None
+    first_ms = median(span.end_ns - span.start_ns for span in firsts) / 1e6 if firsts else None
+    token_ms = rate = None
+    if nexts:
+        token_ms = median(span.end_ns - span.start_ns for span in nexts) / 1e6
+        whole_ns = sum(span.end_ns - span.start_ns for span in nexts)
+        rate = len(nexts) / (whole_ns / 1e9)
+    names = tuple(dict.fromkeys(span.name for span in (*firsts[:1], *nexts[:1])))
+    return Serving("ranges", first_ms, rate, token_ms, step_ms, len(nexts), names)
+
+
+def _of_steps(steps: Steps, step_ms: float | None) -> Serving:
+    first, rest = steps.steps[0], steps.steps[1:]
+    whole_ns = sum(step.duration_ns for step in rest)
+    return Serving(
+        "steps",
+        first.duration_ns / 1e6,
+        len(rest) / (whole_ns / 1e9) if whole_ns else None,
+        median(step.duration_ns for step in rest) / 1e6 if rest else None,
+        step_ms,
+        len(rest),
+        (first.step,),
+    )
+
+
+def _has(name: str, words: tuple[str, ...]) -> bool:
+    text = name.lower()
+    return any(word in text for word in words)
