@@ -1,0 +1,322 @@
+"""Sequences of operators that come again and again and whose time goes into gaps, or into moving data.
+
+Windows of every length are counted by rolling hashes, so a table costs a few passes, whatever repeats in it.
+What is told is counted again exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.findings import Related
+from npulse.core.text import columns_of
+
+from ..advice import Advice, words
+from ..criteria import Criteria
+from .calls import AI_CPU, NONE, Calls, Flags, Integers, percent, stream_order, time_text, us
+from .fused import Sequences
+from .texts_patterns import TEXTS
+
+MIN_LENGTH, MAX_LENGTH = 2, 10
+MIN_REPEATS = 6
+MIN_PERCENT = 1
+HOST_BOUND = 0.4
+MTE_BOUND = 0.8
+TOP = 5
+"""All of them the vendor's: 2 to 10 operators, more than 5 times, more than 1 % of the step."""
+
+_HEAVY = ("matmul", "gemm", "conv2d", "conv3d", "attention", "grouped")
+"""Words in types that move weights and large inputs: fusing their neighbours does not spare that (ours)."""
+_CANDIDATES = 40
+"""Windows of each length that are looked at again; rotations and parts of one loop are many."""
+_BITS = (14, 18, 22)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A repeated sequence. kinds: codes of its types. first int64: places in the order of the stream, none
+    overlaps another. busy_ns: durations; wall_ns: from the first start to the last end; mte_ratio: moving
+    against core time, NaN where not recorded or where matmuls and the like are in it."""
+
+    kinds: tuple[int, ...]
+    first: Integers
+    busy_ns: int
+    wall_ns: int
+    mte_ratio: float
+
+    @property
+    def is_host_bound(self) -> bool:
+        return self.wall_ns > 0 and self.busy_ns / self.wall_ns < HOST_BOUND
+
+    @property
+    def is_mte_bound(self) -> bool:
+        return self.mte_ratio > MTE_BOUND
+
+    @property
+    def stake_ns(self) -> int:
+        """Gaps inside of it; where it is bound by moving, all of its operators but one."""
+        if self.is_host_bound:
+            return self.wall_ns - self.busy_ns
+        return self.busy_ns * (len(self.kinds) - 1) // len(self.kinds)
+
+
+def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequence]:
+    """The TOP sequences, the longest time first. taken: for each kernel of the stream order whether a known
+    fusion covers it already; sequences that mostly consist of those, or of a longer one, are left out."""
+    order = stream_order(calls, calls.is_kernel)
+    if taken is None:
+        taken = np.zeros(len(order), np.bool_)
+    part = calls.core[order] != AI_CPU  # what is there waits for another processor: a sequence ends
+    streams = calls.values("stream")[order]
+    n = len(order)
+    if n < MIN_LENGTH * MIN_REPEATS:
+        return []
+    kinds = calls.kind[order].astype(np.int64)
+    starts, durations = calls.start_ns[order], calls.duration_ns[order]
+    busy = np.concatenate(([0], np.cumsum(durations)))
+    moved, worked = _moves(calls, order)
+    moves, works = np.concatenate(([0.0], np.cumsum(moved))), np.concatenate(([0.0], np.cumsum(worked)))
+    unusable = np.concatenate(([0], np.cumsum(~part | (kinds < 0))))
+    covered = taken.copy()
+    fused = np.concatenate(([0], np.cumsum(covered)))
+    ends = starts + durations
+    limit_ns = calls.wall_ns * MIN_PERCENT / 100
+    is_heavy = calls.marked("kind", [any(word in kind.lower() for word in _HEAVY) for kind in calls.kinds])[
+        order
+    ]
+    heavy = np.concatenate(([0], np.cumsum(is_heavy)))
+    spans = _Spans(streams, unusable, heavy, starts, ends, busy, moves, works)
+    hashes = _scattered(kinds)
+    rolling = hashes
+    candidates: list[tuple[float, int, int]] = []
+    for length in range(2, MAX_LENGTH + 1):
+        if n - length + 1 < MIN_REPEATS:
+            break
+        rolling = rolling[: n - length + 1] * np.uint64(0x9E3779B97F4A7C15) + hashes[length - 1 :]
+        candidates += _candidates(spans, rolling, length, limit_ns)
+    candidates.sort(key=lambda one: (-one[0], -one[1], one[2]))
+    found: list[Sequence] = []
+    for _, length, place in candidates:
+        codes = tuple(kinds[place : place + length].tolist())
+        if _is_repeat(codes) or any(_is_part(codes, other.kinds) for other in found):
+            continue
+        at = _places(kinds, streams, unusable, codes)
+        if len(at) < MIN_REPEATS or 2 * int((fused[at + length] - fused[at]).sum()) > length * len(at):
+            continue
+        is_light = heavy[at[0] + length] == heavy[at[0]]
+        work = float((works[at + length] - works[at]).sum()) if is_light else 0.0
+        sequence = Sequence(
+            codes,
+            at,
+            int((busy[at + length] - busy[at]).sum()),
+            int((ends[at + length - 1] - starts[at]).sum()),
+            float((moves[at + length] - moves[at]).sum()) / work if work > 0 else float("nan"),
+        )
+        if sequence.wall_ns <= limit_ns or not (sequence.is_host_bound or sequence.is_mte_bound):
+            continue
+        found.append(sequence)
+        if len(found) == TOP:
+            break
+        covered[(at[:, None] + np.arange(length)).reshape(-1)] = True
+        fused = np.concatenate(([0], np.cumsum(covered)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Per kernel of the stream order, or summed up to it (one element more): what a window is judged by."""
+
+    streams: Integers
+    unusable: Integers
+    heavy: Integers
+    starts: Integers
+    ends: Integers
+    busy: Integers
+    moves: Floats
+    works: Floats
+
+
+def _candidates(
+    spans: _Spans, rolling: npt.NDArray[np.uint64], length: int, limit_ns: float
+) -> list[tuple[float, int, int]]:
+    """Windows of a length that seem to repeat and to be bound: (time, length, place of one of them).
+
+    Windows are counted in buckets of their hashes; with few buckets first, as few windows differ.
+    """
+    m = len(rolling)
+    fine = (spans.streams[:m] == spans.streams[length - 1 :]) & (
+        spans.unusable[length:] == spans.unusable[:m]
+    )
+    for bits in _BITS:
+        size = (1 << bits) + 1  # the last one is for windows that do not count
+        buckets = (rolling >> np.uint64(64 - bits)).astype(np.int32)
+        np.putmask(buckets, ~fine, size - 1)
+        counts = np.bincount(buckets, minlength=size)
+        counts[-1] = 0
+        if 8 * np.count_nonzero(counts) < size:
+            break
+    walls = np.bincount(buckets, weights=spans.ends[length - 1 :] - spans.starts[:m], minlength=size)
+    many = (counts >= MIN_REPEATS) & (walls > limit_ns)
+    if not many.any():
+        return []
+    busy = np.bincount(buckets, weights=spans.busy[length:] - spans.busy[:m], minlength=size)
+    is_bound = many & (busy < HOST_BOUND * walls)
+    if len(spans.works) and spans.works[-1] > 0:
+        is_light = spans.heavy[length:] == spans.heavy[:m]
+        moves = np.bincount(
+            buckets, weights=(spans.moves[length:] - spans.moves[:m]) * is_light, minlength=size
+        )
+        works = np.bincount(
+            buckets, weights=(spans.works[length:] - spans.works[:m]) * is_light, minlength=size
+        )
+        is_bound |= many & (works > 0) & (moves > MTE_BOUND * works)
+    best = np.flatnonzero(is_bound)
+    best = best[np.argsort(-walls[best], kind="stable")[:_CANDIDATES]]
+    if not len(best):
+        return []
+    last = np.full(size, NONE, np.int32)
+    last[buckets] = np.arange(m, dtype=np.int32)
+    return [(float(walls[bucket]), length, int(last[bucket])) for bucket in best.tolist()]
+
+
+def fusible_advice(calls: Calls, sequences: Sequences, criteria: Criteria) -> Iterator[Advice]:
+    """One advice for all repeated sequences that are bound by the host, one for those bound by moving."""
+    found = repeated_sequences(calls, sequences.taken)
+    for key, chosen in (
+        ("host", [one for one in found if one.is_host_bound]),
+        ("mte", [one for one in found if one.is_mte_bound and not one.is_host_bound]),
+    ):
+        if chosen:
+            yield _advice(calls, sequences.order, key, chosen)
+
+
+def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> Advice:
+    worst = chosen[0]
+    call = int(order[worst.first[0]])
+    # sequences may share calls: the largest is what is at stake for certain
+    cost_ns = max(one.stake_ns for one in chosen)
+
+    def kinds(one: Sequence) -> str:
+        return " - ".join(calls.kind_name(code) for code in one.kinds)
+
+    return Advice(
+        rule="performance.fusible-sequence",
+        severity="note",
+        subject=calls.name(call),
+        message=words(
+            TEXTS,
+            f"fusible-{key}",
+            n=len(worst.first),
+            kinds=kinds(worst),
+            length=len(worst.kinds),
+            busy=time_text(worst.busy_ns),
+            wall=time_text(worst.wall_ns),
+            share=percent(worst.wall_ns, calls.wall_ns),
+            part=percent(worst.busy_ns, worst.wall_ns),
+            mte=round(worst.mte_ratio, 2),
+            more=len(chosen) - 1,
+        ),
+        next_step=words(TEXTS, f"fusible-{key}-next"),
+        figures={
+            "sequences_c": len(chosen),
+            "repeats_c": len(worst.first),
+            "operators": kinds(worst),
+            "busy_us": us(worst.busy_ns),
+            "wall_us": us(worst.wall_ns),
+            "busy_ratio": round(worst.busy_ns / worst.wall_ns, 4) if worst.wall_ns else None,
+            "mte_ratio": None if np.isnan(worst.mte_ratio) else round(worst.mte_ratio, 4),
+            "share_percent": percent(worst.wall_ns, calls.wall_ns),
+        },
+        cost_ns=cost_ns,
+        profile=calls.profile.name,
+        related=tuple(
+            Related(
+                "suspect",
+                kinds(one),
+                {
+                    "repeats_c": len(one.first),
+                    "busy_us": us(one.busy_ns),
+                    "wall_us": us(one.wall_ns),
+                    "mte_ratio": None if np.isnan(one.mte_ratio) else round(one.mte_ratio, 4),
+                },
+            )
+            for one in chosen
+        ),
+        location=calls.location(call),
+        told=tuple(
+            columns_of(
+                [
+                    (kinds(one)[:100], f"{len(one.first):,}", time_text(one.busy_ns), time_text(one.wall_ns))
+                    for one in chosen
+                ]
+            )
+        ),
+    )
+
+
+def _moves(calls: Calls, order: Integers) -> tuple[Floats, Floats]:
+    """Time of moving in and out, and of the cores, in ns; both 0 where one of them is not recorded.
+
+    As the vendor sums it: the larger of both sides' mte2, and the larger of fixpipe and mte3.
+    """
+
+    def largest(*names: str) -> Floats:
+        taken = np.zeros(len(order))
+        known = np.zeros(len(order), np.bool_)
+        for name in names:
+            if name in calls.table.arrays:
+                values = calls.values(name)[order]
+                known |= ~np.isnan(values)
+                taken = np.fmax(taken, values)
+        return np.where(known, np.fmax(taken, 0), np.nan)
+
+    moved = largest("aic_mte2_time_us", "aiv_mte2_time_us", "mte2_time_us") + largest(
+        "aic_fixpipe_time_us", "aiv_mte3_time_us", "mte3_time_us"
+    )
+    worked = largest("aic_time_us", "aiv_time_us")
+    is_known = np.isfinite(moved) & np.isfinite(worked)
+    return np.where(is_known, moved * 1e3, 0.0), np.where(is_known, worked * 1e3, 0.0)
+
+
+def _scattered(kinds: Integers) -> npt.NDArray[np.uint64]:
+    """A number of 64 bits a type."""
+    mixed = (kinds + 2).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed * np.uint64(0x94D049BB133111EB)
+
+
+def _is_repeat(codes: tuple[int, ...]) -> bool:
+    """Whether it is a shorter sequence several times over: that one says it."""
+    n = len(codes)
+    return any(n % part == 0 and codes == codes[:part] * (n // part) for part in range(1, n // 2 + 1))
+
+
+def _is_part(codes: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether one stands in the other one, repeated: parts and rotations of one loop are one sequence."""
+    short, long = sorted((codes, other), key=len)
+    doubled = long + long
+    return any(doubled[i : i + len(short)] == short for i in range(len(long)))
+
+
+def _places(kinds: Integers, streams: Integers, unusable: Integers, codes: tuple[int, ...]) -> Integers:
+    """Where a sequence begins, exactly; of places that overlap the first ones."""
+    length = len(codes)
+    m = len(kinds) - length + 1
+    at: Integers = np.flatnonzero(kinds[:m] == codes[0])
+    for i, code in enumerate(codes[1:], start=1):
+        at = at[kinds[at + i] == code]
+    at = at[(streams[at] == streams[at + length - 1]) & (unusable[at + length] == unusable[at])]
+    if len(at) < 2 or int(np.diff(at).min()) >= length:
+        return at
+    kept, reached = [], -1
+    for place in at.tolist():
+        if place >= reached:
+            kept.append(place)
+            reached = place + length
+    return np.asarray(kept, dtype=np.int64)
