@@ -80,7 +80,9 @@ class TableBytes:
             self._is_skipping, rest = True, b""
         self._held = rest
         if is_last and (rest or self._is_skipping):
+            before = self.encoding if found or self.n_lines else ""
             block = self._block(rest + b"\n")
+            self.encoding = before or self.encoding  # a character that is cut says nothing of the others
             found.append(Lines(block.first, block.raw, 1, is_unfinished=True))
             self._held = b""
         return found

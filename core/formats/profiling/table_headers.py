@@ -164,10 +164,10 @@ class Plan:
             return "text"
         seen = [row[place].strip() for row in self._samples[1:] if place < len(row)]
         seen = [text for text in seen if text.lower() not in NONE_WORDS]
-        n_numbers = sum(_NUMBER.fullmatch(text) is not None for text in seen)
-        if 2 * n_numbers < len(seen):
+        numbers = [text for text in seen if _NUMBER.fullmatch(text)]
+        if 2 * len(numbers) < len(seen):
             return "text"
-        is_whole = not unit and seen and all(_INTEGER.fullmatch(text) for text in seen)
+        is_whole = not unit and numbers and all(_INTEGER.fullmatch(text) for text in numbers)
         return "int" if is_whole else "float"
 
 

@@ -69,9 +69,11 @@ class TableColumn:
     @property
     def absent(self) -> npt.NDArray[np.bool_]:
         """True where a row has no value."""
+        is_absent: npt.NDArray[np.bool_]
         if self.kind == "float":
-            return np.isnan(self.values)
-        is_absent: npt.NDArray[np.bool_] = self.values == (NO_ID if self.kind == "text" else NO_VALUE)
+            is_absent = np.isnan(self.values)
+        else:
+            is_absent = np.equal(self.values, NO_ID if self.kind == "text" else NO_VALUE)
         return is_absent
 
     def text(self, row: int) -> str:
