@@ -31,9 +31,9 @@ class Top:
 
     by: "type" (also "count" and "average", only the order differs): a group is an operator type, or the stem
     of a name where the table has no types. "call": a group is one row of the table.
-    name: codes into labels. calls: NO_COUNT where a total does not say. total_ns, min_ns, max_ns: NO_NS
-    absent. average_ns, median_ns: NaN absent. core: codes into cores, what most of the time ran on; NO_ID
-    absent.
+    name: codes into labels. op_type: codes into op_types, the same but where a group is one row.
+    calls: NO_COUNT where a total does not say. total_ns, min_ns, max_ns: NO_NS absent. average_ns, median_ns:
+    NaN absent. core: codes into cores, what most of the time ran on; NO_ID absent.
     block_dim, least_block_dim: most and fewest cores that a call was split over, NO_ID absent.
     first_row: the first of its rows in the table, NO_ID for totals. order: rows of the table, group after
     group, the longest first; offsets (one more than groups): where each group begins in it.
@@ -44,6 +44,8 @@ class Top:
     by: By
     name: Codes
     labels: Sequence[str]
+    op_type: Codes
+    op_types: Sequence[str]
     calls: Integers
     total_ns: Integers
     min_ns: Integers
@@ -68,6 +70,10 @@ class Top:
     def label(self, group: int) -> str:
         """The name of a group."""
         return self.labels[int(self.name[group])]
+
+    def type_of(self, group: int) -> str:
+        """The operator type of a group, or the stem of its name where the table says none."""
+        return self.op_types[int(self.op_type[group])]
 
     def core_type(self, group: int) -> str:
         """What most of its time ran on, "" where the table does not say."""
@@ -112,6 +118,8 @@ class Top:
             by=self.by,
             name=self.name[part],
             labels=self.labels,
+            op_type=self.op_type[part],
+            op_types=self.op_types,
             calls=self.calls[part],
             total_ns=self.total_ns[part],
             min_ns=self.min_ns[part],
@@ -170,6 +178,8 @@ def top(table: OperatorTable, usable: Usable, by: By = "type", wall_ns: int | No
         by=by,
         name=names[order],
         labels=keys.labels,
+        op_type=names[order],
+        op_types=keys.labels,
         calls=calls,
         total_ns=totals[order],
         min_ns=durations[ends - 1][order],
@@ -225,6 +235,8 @@ def top_of_totals(types: Sequence[TypeTotal], by: By = "type", wall_ns: int | No
         by="type" if by == "call" else by,
         name=names[order],
         labels=list(labels),
+        op_type=names[order],
+        op_types=list(labels),
         calls=calls[order],
         total_ns=totals[order],
         min_ns=lows[order],
@@ -250,8 +262,8 @@ def _calls(
     """Every row as a group of its own, named as it is."""
     names = table.values("name")[rows]
     labels: Sequence[str] = table.texts("name")
+    keys = keys_of(table)
     if (names == NO_ID).any():
-        keys = keys_of(table)
         names = np.where(names == NO_ID, keys.codes[rows] + len(labels), names).astype(np.int32)
         labels = [*labels, *keys.labels]
     blocks = _blocks(table, rows)
@@ -260,6 +272,8 @@ def _calls(
         by="call",
         name=names,
         labels=labels,
+        op_type=keys.codes[rows],
+        op_types=keys.labels,
         calls=np.ones(len(rows), np.int64),
         total_ns=durations,
         min_ns=durations,
@@ -275,7 +289,7 @@ def _calls(
         offsets=np.arange(len(rows) + 1, dtype=np.int64),
         all_ns=usable.total_ns,
         wall_ns=wall_ns,
-        has_types=bool((table.values("op_type")[rows] != NO_ID).all()),
+        has_types=keys.has_types,
     )
 
 

@@ -21,7 +21,7 @@ Reason = Literal["absent", "negative", "too long", "repeated"]
 
 REASONS: tuple[Reason, ...] = ("absent", "negative", "too long", "repeated")
 """absent: N/A or empty. too long: it cannot have lasted as long as that (`_too_long`). repeated: the same
-task stands in the table twice, e.g. since two files overlap; the first one counts."""
+task stands in two files, since they overlap; the first one counts."""
 
 MAX_DURATION_NS = 10**15
 """1e12 us: what is longer came from an unsigned number below zero."""
@@ -50,13 +50,15 @@ class Usable:
 
     rows bool: the duration counts. starts bool: so does the start, for what is measured on the time axis; it
     is False for rows without a start and for starts at 0 or far away from all others. reason int8: 0 where
-    the duration counts, else 1 + place in REASONS. total_ns: sum of all durations that count.
+    the duration counts, else 1 + place in REASONS. total_ns: sum of all durations that count. n_twice: rows
+    that say once more what a row of the same file says; they count, as in the tools' own sums.
     """
 
     rows: Flags
     starts: Flags
     reason: npt.NDArray[np.int8]
     total_ns: int
+    n_twice: int = 0
 
     @property
     def n(self) -> int:
@@ -113,7 +115,8 @@ def usable(table: OperatorTable, *, wall_ns: int | None = None) -> Usable:
         reason[rows & (reason == 0)] = 1 + REASONS.index(why)
 
     is_near = _near_starts(starts)
-    set_aside("repeated", _repeated(table, starts, durations))
+    repeated, twice = _repeated(table, starts, durations)
+    set_aside("repeated", repeated)
     set_aside("absent", durations == NO_NS)
     set_aside("negative", durations < 0)
     set_aside("too long", durations > MAX_DURATION_NS)
@@ -125,7 +128,7 @@ def usable(table: OperatorTable, *, wall_ns: int | None = None) -> Usable:
         set_aside("too long", durations > _MAX_TOTAL_NS // max(table.n_rows, 1))
         total = exact_sum(durations[reason == 0])
     rows = reason == 0
-    return Usable(rows, rows & is_near, reason, total)
+    return Usable(rows, rows & is_near, reason, total, int(np.count_nonzero(twice & rows)))
 
 
 def exact_sum(values: Integers) -> int:
@@ -202,25 +205,22 @@ def _lines_of(table: OperatorTable) -> Integers:
     return np.where(np.isin(codes, apart), NO_ID, 0)
 
 
-def _repeated(table: OperatorTable, starts: Integers, durations: Integers) -> Flags:
-    """True for rows that say again what an earlier row said.
-
-    The same start, duration and name; the same task of the same stream, or, where the table does not have
-    those, in another file.
-    """
-    found = np.zeros(len(starts), np.bool_)
+def _repeated(table: OperatorTable, starts: Integers, durations: Integers) -> tuple[Flags, Flags]:
+    """True for rows that say again what an earlier row of another file said, and what one of the same file
+    said: the same start, duration, name, stream and task."""
+    found, twice = np.zeros(len(starts), np.bool_), np.zeros(len(starts), np.bool_)
     if "start_ns" not in table.arrays or len(starts) < 2:
-        return found
+        return found, twice
     steps = np.diff(starts)
     if (steps > 0).all():
-        return found
+        return found, twice
     order = np.argsort(starts, kind="stable")
     is_same = np.diff(starts[order]) == 0
     shared = np.concatenate(([False], is_same)) | np.concatenate((is_same, [False]))
     rows = order[shared]
     rows = rows[starts[rows] != NO_START]
     if not len(rows):
-        return found
+        return found, twice
     keys = [starts[rows], durations[rows]]
     keys += [
         table.values(name)[rows]
@@ -232,7 +232,9 @@ def _repeated(table: OperatorTable, starts: Integers, durations: Integers) -> Fl
     is_equal = np.ones(len(rows) - 1, np.bool_)
     for key in keys:
         is_equal &= key[1:] == key[:-1]
-    has_task = table.values("task")[rows] != NO_ID
-    is_other_file = table.file[rows][1:] != table.file[rows][:-1]
-    found[rows[1:][is_equal & (has_task[1:] | is_other_file)]] = True
-    return found
+    begins = np.flatnonzero(np.concatenate(([True], ~is_equal)))
+    firsts = np.repeat(rows[begins], np.diff(np.concatenate((begins, [len(rows)]))))
+    is_other_file = table.file[rows] != table.file[firsts]
+    found[rows[is_other_file]] = True
+    twice[rows[(rows != firsts) & ~is_other_file]] = True
+    return found, twice
