@@ -21,8 +21,9 @@ from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from ..json_window import Notes, open_input, shown_path
 from .trace_blocks import TraceBlock, TraceNames, TraceState
+from .trace_elements import MAX_EVENT_BYTES
 from .trace_envelope import Envelope
-from .trace_fields import MAX_EVENT_BYTES, Columns
+from .trace_fields import Columns
 from .trace_scan import Scan, scan
 from .trace_tables import MAX_LABEL_CHARS
 from .trace_values import parse_at_start

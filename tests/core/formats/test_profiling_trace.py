@@ -16,7 +16,7 @@ from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.profiling import trace
 from npulse.core.formats.profiling.trace import TraceFile, TraceReader, read_event, read_trace
 from npulse.core.formats.profiling.trace_blocks import NO_CODE, TraceBlock, TraceState, no_time_mask
-from npulse.core.formats.profiling.trace_fields import MAX_EVENT_BYTES
+from npulse.core.formats.profiling.trace_elements import MAX_EVENT_BYTES
 from npulse.core.formats.profiling.trace_numbers import NO_TIME
 from npulse.core.progress import Progress
 
