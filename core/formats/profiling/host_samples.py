@@ -47,7 +47,8 @@ def read_host_cpu(
     """Cores that the process kept busy (1.5: one and a half) between a sample and the one before it.
 
     slices: those of host_cpu.data in their order. Of each thread user and system time count; what a thread
-    did that ended between two samples is lost. Problems: slices that cannot be read, what lies behind 256 MB.
+    did that ended between two samples is lost. The last sample is not told: lines of it may be missing.
+    Problems: slices that cannot be read, what lies behind 256 MB.
     Raises InputError where no slice can be read.
     """
     text = _Slices(slices, root)
@@ -106,9 +107,12 @@ def _samples(ns: array[int], values: array[float], n_dropped: int, text: _Slices
 
 
 def _cpu_blocks(text: _Slices) -> Iterator[tuple[int | None, dict[bytes, int] | None]]:
-    """(time, ticks by thread) of each block; a time without threads is None, as the other way round."""
+    """(time, ticks by thread) of each block but the last one, to which lines may still be missing.
+
+    Either is None where it cannot be read.
+    """
     at: int | None = None
-    threads: dict[bytes, int] | None = {}
+    threads: dict[bytes, int] = {}
     is_open = False
     for line in text.lines():
         if line.startswith(b"time "):
@@ -117,10 +121,10 @@ def _cpu_blocks(text: _Slices) -> Iterator[tuple[int | None, dict[bytes, int] | 
             at, threads, is_open = _whole(line[5:].strip()), {}, True
             continue
         found = _thread(line)
-        if found is not None and threads is not None and len(threads) < MAX_THREADS:
+        if found is not None:
             threads[found[0]] = found[1]
-    if is_open and (not text.is_cut or b"time ".startswith(text.cut[:5])):  # the next sample is the cut one
-        yield at, threads or None
+            if len(threads) > MAX_THREADS:  # no process has so many
+                at, threads = None, {}
 
 
 def _thread(line: bytes) -> tuple[bytes, int] | None:
@@ -142,19 +146,15 @@ def _whole(cell: bytes) -> int | None:
 
 
 class _Slices:
-    """Lines of several files as of one. cut: the begin of a last line that has no end."""
+    """Lines of several files as of one. is_cut: the last line has no end."""
 
     def __init__(self, slices: Sequence[Path], root: Path | None) -> None:
-        self.cut = b""
+        self.is_cut = False
         self.problems: list[Problem] = []
         self._slices = slices
         self._root = root
         name = shown_path(slices[-1], root) if slices else ""
         self.notes = Notes(name, self.problems)
-
-    @property
-    def is_cut(self) -> bool:
-        return bool(self.cut)
 
     def lines(self) -> Iterator[bytes]:
         """Whole lines without their ends; one that is too long is left out."""
@@ -189,4 +189,4 @@ class _Slices:
                 break
         if failed and len(failed) == len(self._slices):
             raise failed[0]
-        self.cut = rest
+        self.is_cut = bool(rest)

@@ -61,13 +61,16 @@ class Facts:
 
     def number(self, *keys: str) -> float | None:
         """A finite number."""
+        value = self.members.get(keys[0])
+        if type(value) is Decimal and math.isfinite(number := float(value)):  # nearly all of them
+            return number
         key, value = self._found(keys)
         if value is None:
             return None
-        number = number_of(value)
-        if number is None:
+        found = number_of(value)
+        if found is None:
             self._tell(key, "is no number")
-        return number
+        return found
 
     def flag(self, *keys: str) -> bool | None:
         """true or false."""

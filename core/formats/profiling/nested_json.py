@@ -37,8 +37,16 @@ def _any_int(digits: str) -> int | float:
     return int(digits) if len(digits) < 400 else float(digits)
 
 
+def _any_decimal(text: str) -> Decimal:
+    """Exponents of dozens of digits are refused by Decimal."""
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        return Decimal("Infinity")
+
+
 _exact_decoder: Any = json.JSONDecoder(strict=False, parse_float=Decimal)
-_patient_decoder: Any = json.JSONDecoder(strict=False, parse_float=Decimal, parse_int=_any_int)
+_patient_decoder: Any = json.JSONDecoder(strict=False, parse_float=_any_decimal, parse_int=_any_int)
 
 
 def nested_objects(
@@ -229,7 +237,7 @@ class _Walker:
             except RecursionError:
                 message = f"{_shown(key)}: nested too deeply to be read"
                 raise _BrokenError("too-deep", message, at) from None
-            except (ValueError, ArithmeticError):  # an integer of thousands of digits
+            except (ValueError, ArithmeticError):  # a number of thousands of digits
                 continue
             return value, end
         raise _BrokenError("bad-record", f"{_shown(key)}: a number cannot be read", at)

@@ -57,7 +57,9 @@ def count_task_records(slices: Sequence[Path], *, root: Path | None = None) -> T
                 raw = rest + raw
                 n_whole = len(raw) // RECORD_BYTES
                 rest = raw[n_whole * RECORD_BYTES :]
-                words = np.frombuffer(raw, "<u2", n_whole * RECORD_BYTES // 2).reshape(n_whole, -1)
+                words = np.frombuffer(raw, "<u2", n_whole * RECORD_BYTES // 2).reshape(
+                    n_whole, RECORD_BYTES // 2
+                )
                 is_record = words[:, 1] == MAGIC
                 function = words[is_record, 0] & 0x3F
                 counts["n_records"] += int(is_record.sum())
