@@ -14,11 +14,10 @@ from typing import Any
 from ...errors import InputError
 from ...findings import Problem
 from ...text import safe_text
-from ..encodings import SHOWN
+from ..encodings import SHOWN, line_text, utf16_decoder, without_mark
 from ..json_window import open_input, shown_path
 from ..text_lines import LineNotes
 from .records import Read
-from .table_bytes import TableBytes
 from .table_records import Rows, Spelled, integers, read_rows, records_of, texts, times
 
 MAX_FILE_BYTES = 16 << 20
@@ -132,14 +131,8 @@ def read_pipeline(path: Path, *, root: Path | None = None) -> Pipeline:
     than 16 MB, no JSON, no operators in it.
     """
     notes = LineNotes(shown_path(path, root))
-    raw = _content(path, root)
-    source = TableBytes()
-    blocks = source.add(raw, is_last=True)
-    text = b"".join(block.raw for block in blocks)
-    if text.lstrip()[:1] == b"{":
-        members = _of_json(path, text)
-    else:
-        members = _of_lines(text, notes, is_cut=bool(blocks) and blocks[-1].is_unfinished)
+    text, encoding = _text_of(_content(path, root), notes)
+    members = _of_json(path, text) if text.lstrip()[:1] == "{" else _of_lines(text, notes)
     n = max((len(members.get(key, ())) for key in _OPERATORS), default=0)
     if not n:
         raise InputError("this is no summary of a data pipeline: no operators in it", path=path, hint=_HINT)
@@ -158,8 +151,8 @@ def read_pipeline(path: Path, *, root: Path | None = None) -> Pipeline:
         warnings=take.sentences("bottleneck_warning"),
         suggestions=take.sentences("bottleneck_suggestion"),
         others={safe_text(key, 120): take.sentences(key) for key in members if key not in _KEYS},
-        encoding=SHOWN.get(source.encoding, source.encoding),
-        problems=(*notes.close(), *source.problems(notes.artifact), *take.problems()),
+        encoding=SHOWN.get(encoding, encoding),
+        problems=(*notes.close(), *take.problems()),
     )
 
 
@@ -178,9 +171,20 @@ def _content(path: Path, root: Path | None) -> bytes:
     return raw
 
 
-def _of_json(path: Path, text: bytes) -> dict[str, list[Any]]:
+def _text_of(raw: bytes, notes: LineNotes) -> tuple[str, str]:
+    """The text and its encoding."""
+    raw, encoding = without_mark(raw)
+    if (decoder := utf16_decoder(encoding)) is not None:
+        return decoder.decode(raw, True), encoding
+    text, found = line_text(raw, is_among_gbk=False)
+    if not found:
+        notes.add("encoding", "the text is neither UTF-8 nor GBK; bytes of it are shown as '?'", None)
+    return text, found if found == "gb18030" else encoding
+
+
+def _of_json(path: Path, text: str) -> dict[str, list[Any]]:
     try:
-        document = json.loads(text.decode("utf-8", "replace"))
+        document = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"this is no JSON: {error.msg}", path=path, line=error.lineno, hint=_HINT) from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
@@ -190,13 +194,12 @@ def _of_json(path: Path, text: bytes) -> dict[str, list[Any]]:
     return {key: value if isinstance(value, list) else [value] for key, value in document.items()}
 
 
-def _of_lines(text: bytes, notes: LineNotes, *, is_cut: bool) -> dict[str, list[Any]]:
-    lines = text.decode("utf-8", "replace").split("\n")[:-1]
-    if is_cut:
-        notes.add(
-            "cut-off", "the last line has no end: it may be cut and was left out", len(lines), is_last=True
-        )
-        lines = lines[:-1]
+def _of_lines(text: str, notes: LineNotes) -> dict[str, list[Any]]:
+    lines = text.split("\n")
+    if lines[-1]:
+        message = "the last line has no end: it may be cut and was left out"
+        notes.add("cut-off", message, len(lines), is_last=True)
+    lines.pop()
     members: dict[str, list[Any]] = {}
     rows = csv.reader(f"{line}\n" for line in lines)
     while True:

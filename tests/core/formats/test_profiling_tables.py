@@ -143,13 +143,13 @@ def test_what_first_rows_do_not_show_is_learned(path: Path) -> None:
 
 
 def test_few_damaged_cells_do_not_make_a_column_of_texts(path: Path) -> None:
-    rows = ["0.25,7\n"] * 100
-    rows[40] = "0.2#5,7x\n"
-    table = table_of(path, "Hit Rate,Task Id\n" + "".join(rows))
-    assert [column.kind for column in table.columns] == ["float", "int"]
+    rows = ["0.25,7,a\n"] * 100
+    rows[40] = "0.2#5,7x,a\n"
+    table = table_of(path, "Hit Rate,Task Id,Op Name\n" + "".join(rows))
+    assert [column.kind for column in table.columns] == ["float", "int", "text"]
     assert table.n_unread == 2 and kinds(table) == [("bad-record", 42), ("bad-record", 42)]
     assert any(p.message.endswith("the first is '0.2#5'") for p in table.problems)
-    assert [column.absent.sum() for column in table.columns] == [1, 1]
+    assert [column.absent.sum() for column in table.columns] == [1, 1, 0]
 
 
 def test_labels_among_numbers_are_texts(path: Path) -> None:
