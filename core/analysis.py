@@ -32,7 +32,8 @@ class AnalysisOptions:
     criteria: thresholds as the user wrote them; only the area knows their names. jobs: worker processes
     (0: as many as processors). cluster: a Dask scheduler. cache: None keeps and reads nothing. saturation:
     what the user says of the device, None for nothing. source_roots: folders in which the user's sources lie.
-    kernel_objects: object files of kernels.
+    kernel_objects: object files of kernels. top: rows of a list of operators (None: as many as the area
+    thinks best, 0: all). by: how operators are grouped: type, call, count or average.
     """
 
     lang: Lang = "en"
@@ -48,6 +49,8 @@ class AnalysisOptions:
     saturation: bool | None = None
     source_roots: tuple[Path, ...] = ()
     kernel_objects: tuple[Path, ...] = ()
+    top: int | None = None
+    by: str = "type"
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,14 @@ AREAS: tuple[Area, ...] = (
         rules=".memory.rules",
         reports=".memory.run_report",
     ),
-    Area("performance", "performance", ("Performance", "性能"), ("ran slow", "跑得慢")),
+    Area(
+        "performance",
+        "performance",
+        ("Performance", "性能"),
+        ("ran slow", "跑得慢"),
+        rules=".performance.rules",
+        reports=".performance.run_report",
+    ),
     Area("device", "device", ("Device", "设备"), ("the device's health", "设备健康")),
     Area("rounds", "rounds", ("Rounds", "轮次"), ("what changed between attempts", "各轮之间的变化")),
 )

@@ -27,7 +27,7 @@ class Profile:
 
     name: the folder below the run, as people tell profiles apart. rank: None where nothing names it. sources:
     part ("operators", "timeline", "steps", "types", "apis", "communications", "links") -> artifact, relative
-    to the run. All rows of `operators` are of this device.
+    to the run. encodings: artifact -> encoding, of texts. All rows of `operators` are of this device.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Profile:
     links: tuple[CommunicationLink, ...] = ()
     settings: ProfilerSettings = ProfilerSettings()
     sources: dict[str, str] = field(default_factory=dict)
+    encodings: dict[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     @property

@@ -134,6 +134,25 @@ def memory(
     return run_analysis(options, "memory", [run], source_roots=roots, kernel_objects=objects)
 
 
+@app.command(short_help="What to attack first: idle, communication or compute.")
+@o.with_analyse_options
+def performance(
+    run: Annotated[Path, typer.Argument(help="Exported profiles, databases, traces, or a run of them.")],
+    *,
+    top: Annotated[
+        int | None, typer.Option("--top", min=0, help="Rows of the list of operators (0: all; default: 20).")
+    ] = None,
+    by: Annotated[
+        str, typer.Option("--by", help="Group or order operators: type, call, count or average.")
+    ] = "type",
+    options: o.AnalyseOptions,
+) -> int:
+    """Say what comes first (idle, communication or compute), then which operator, then why."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "performance", [run], top=top, by=by)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

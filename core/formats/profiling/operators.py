@@ -68,6 +68,21 @@ class OperatorTable:
     def n_rows(self) -> int:
         return len(self.line)
 
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """The devices that rows name, in order; () where none does."""
+        found = np.unique(self.values("device")).tolist()
+        return tuple(device for device in found if device != NO_ID)
+
+    def taken(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> OperatorTable:
+        """Some of the rows; texts, files and problems are those of the whole table."""
+        return replace(
+            self,
+            file=self.file[rows],
+            line=self.line[rows],
+            arrays={name: values[rows] for name, values in self.arrays.items()},
+        )
+
     def values(self, name: str) -> npt.NDArray[Any]:
         """The array of a column; of a declared one that no file has, all absent. KeyError for other names."""
         if name in self.arrays:

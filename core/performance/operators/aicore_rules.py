@@ -34,6 +34,7 @@ _MATMUL_CORES = ("AI_CORE", "MIX_AIC", "KERNEL_AICORE", "KERNEL_MIX_AIC")
 _VECTOR_CORES = ("AI_VECTOR_CORE", "MIX_AIV", "KERNEL_AIVEC", "KERNEL_MIX_AIV")
 _SOFTMAX_LAST = 8
 _MAX_SHAPED = 100_000
+_DIGITS = 9  # ratios have three: the error of a sum of floats decides nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ def attention_axes(inputs: list[Shape | None], outputs: list[Shape | None]) -> t
 def reach_of(kind: Kind, ratios: dict[str, float]) -> tuple[Reach, str, float]:
     """Whether a pipe is at its limit, which one, else the space. Unknown where a ratio was not recorded."""
     mac, vec, mte2, mte3, fixpipe = (ratios[pipe] for pipe in ("mac", "vec", "mte2", "mte3", "fixpipe"))
+    total = round(vec + mte2 + mte3, _DIGITS)
     if kind == "matmul":
         if np.isnan(mac) or np.isnan(mte2):
             return "unknown", "", 0.0
@@ -158,7 +160,7 @@ def reach_of(kind: Kind, ratios: dict[str, float]) -> tuple[Reach, str, float]:
     if kind == "vector":
         if np.isnan(vec) or np.isnan(mte2) or np.isnan(mte3):
             return "unknown", "", 0.0
-        if vec + mte2 + mte3 >= 0.9:
+        if total >= 0.9:
             return "reached", "vec+mte2+mte3", 0.0
         best = max(("mte2", mte2), ("mte3", mte3), ("vec", vec), key=lambda pair: pair[1])
         if best[1] >= 0.7:
@@ -195,7 +197,7 @@ def _means(table: OperatorTable, rows: Integers, groups: Integers, n: int) -> Fl
         counts = np.bincount(groups[there], minlength=n)
         sums = np.bincount(groups[there], weights=values[there], minlength=n)
         with np.errstate(invalid="ignore", divide="ignore"):
-            means[place] = np.where(counts > 0, sums / counts, np.nan)
+            means[place] = np.where(counts > 0, np.round(sums / counts, _DIGITS), np.nan)
     return np.where(np.nan_to_num(means).max(axis=0) > 0, means, np.nan)
 
 

@@ -77,7 +77,7 @@ def aicpu_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
     worst = groups[0]
     named = ", ".join(dict.fromkeys(group.kind for group in groups[:4]))
     dtypes = tuple(dict.fromkeys(dtype for group in groups for dtype in group.dtypes))
-    replaced = tuple(dict.fromkeys(group.kind for group in groups if group.reason == "type"))
+    replaced = tuple(dict.fromkeys(group.kind for group in groups if group.kind.lower() in REPLACED))
     steps = []
     if dtypes:
         steps.append(words(TEXTS, "aicpu-next-dtype", dtypes=", ".join(dtypes)))
@@ -183,7 +183,7 @@ def _reason(calls: Calls, call: int, kind: str) -> tuple[str, tuple[str, ...]]:
         if dtype and dtype not in fine
     ]
     if kind in REPLACED and not any(dtype == "DOUBLE" or dtype.startswith("COMPLEX") for dtype in bad):
-        return "type", ()
+        return "type", ()  # the lists differ from release to release; that it is such a type is certain
     named = tuple(dict.fromkeys(safe_text(dtype, 40) for dtype in bad))[:_MAX_DTYPES]
     return ("dtype", named) if named else ("", ())
 

@@ -24,6 +24,7 @@ PIPES = ("mac", "vec", "scalar", "mte1", "mte2", "mte3", "fixpipe")
 BOUNDS = ("cube", "vector", "scalar", "mte1", "mte2", "mte3", "fixpipe", "none", "unknown")
 NONE, UNKNOWN = 7, 8
 _MAC, _VEC, _MTE2 = 0, 1, 4
+_DIGITS = 9  # ratios have three: the error of a sum of floats decides nothing
 _SIDES = ("", "aic_", "aiv_")
 
 
@@ -155,4 +156,4 @@ def _weighted(
     weights: Floats = np.bincount(groups[there], weights=times[there], minlength=n).astype(np.float64)
     sums = np.bincount(groups[there], weights=times[there] * values[there], minlength=n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(weights > 0, sums / weights, np.nan), weights
+        return np.where(weights > 0, np.round(sums / weights, _DIGITS), np.nan), weights

@@ -21,6 +21,7 @@ from .aicore_rules import Axis, Shaped, shaped_of
 from .bound import BOUNDS, NONE, PIPES, UNKNOWN, GroupBounds, pipe_ratio, row_bounds, shown
 from .calls import percent, us
 from .classes import AICPU, COMMUNICATION, CUBE, Classes, weights_percent
+from .moved_bytes import Moved
 from .roof_advice import advice_of_bandwidth
 from .texts_top import TEXTS
 from .top import Top
@@ -44,7 +45,13 @@ _SHAPE_CHARS = 80
 
 
 def advice_of_bounds(
-    profile: Profile, usable: Usable, types: Top, classes: Classes, bounds: GroupBounds, criteria: Criteria
+    profile: Profile,
+    usable: Usable,
+    types: Top,
+    classes: Classes,
+    bounds: GroupBounds,
+    moved: Moved,
+    criteria: Criteria,
 ) -> Iterator[Advice]:
     """All that the counters and shapes of a table say about single types, at most five of a rule."""
     table = profile.operators
@@ -55,7 +62,7 @@ def advice_of_bounds(
     yield from _bound(profile, types, classes, bounds, criteria)
     yield from _utilization(profile, types, classes, bounds, criteria)
     yield from _axes(profile, types, classes, shaped)
-    yield from advice_of_bandwidth(profile, usable, types, classes, bounds, criteria)
+    yield from advice_of_bandwidth(profile, types, classes, bounds, moved, criteria)
 
 
 def _unbound(

@@ -140,6 +140,7 @@ def calls_of(profile: Profile, table: OperatorTable, usable: Usable) -> Calls:
     keys = keys_of(table)
     kinds, kind_of_label = _kinds(keys.labels, keys.has_types)
     kind = np.append(kind_of_label, NONE).astype(np.int32)[keys.codes[rows]]
+    kind, kinds = _by_first_call(kind, kinds)
     core = np.array([_CORES.get(text.upper(), OTHER) for text in table.texts("core_type")] + [OTHER], np.int8)
     cores = core[table.values("core_type")[rows]]
     is_collective = np.append([kind.lower().startswith(_COLLECTIVES) for kind in kinds], False)
@@ -191,6 +192,20 @@ def stream_order(calls: Calls, rows: Flags) -> Integers:
     if len(streams) and (streams == streams[0]).all():
         return at
     return at[np.argsort(streams, kind="stable")]
+
+
+def _by_first_call(
+    kind: npt.NDArray[np.int32], kinds: Sequence[str]
+) -> tuple[npt.NDArray[np.int32], Sequence[str]]:
+    """Types numbered in the order of their first calls: what is equal stands in an order that no file decides."""
+    n = len(kind)
+    first = np.full(len(kinds) + 1, n, np.int64)  # the last one is for calls without a type
+    first[kind[::-1]] = np.arange(n)[::-1]
+    order = np.argsort(first[:-1], kind="stable")
+    place = np.empty(len(kinds) + 1, np.int32)
+    place[order] = np.arange(len(kinds), dtype=np.int32)
+    place[-1] = NONE
+    return place[kind], tuple(kinds[i] for i in order.tolist())
 
 
 # ---- figures in words ----

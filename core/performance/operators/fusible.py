@@ -205,6 +205,7 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
     def kinds(one: Sequence) -> str:
         return " - ".join(calls.kind_name(code) for code in one.kinds)
 
+    more = words(TEXTS, "fusible-more", n=len(chosen) - 1) if len(chosen) > 1 else ("", "")
     return Advice(
         rule="performance.fusible-sequence",
         severity="note",
@@ -220,7 +221,8 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
             share=percent(worst.wall_ns, calls.wall_ns),
             part=percent(worst.busy_ns, worst.wall_ns),
             mte=round(worst.mte_ratio, 2),
-            more=len(chosen) - 1,
+            more=more[0],
+            more_zh=more[1],
         ),
         next_step=words(TEXTS, f"fusible-{key}-next"),
         figures={

@@ -36,6 +36,7 @@ _KINDS = frozenset(
 _BLOCK_SIZES = frozenset({16, 32, 64, 128, 256, 512, 1024})
 _HEAD_DIMS = frozenset({32, 48, 64, 72, 80, 96, 112, 120, 128, 144, 160, 192, 256, 288, 320, 512, 576})
 _MAX_HEADS = 256
+_MANY_BLOCKS = 64  # a cache has more blocks than a batch has images
 _MIN_CACHE_BYTES = 1 << 20
 _SLICES = ("asstrided", "slice")
 _PART = 4
@@ -63,7 +64,7 @@ def cache_shape(shape: Shape, item_bytes: int, *, is_named: bool = False) -> Cac
         return None
     if len(shape) == 4:
         first, second, third, last = shape
-        is_image = third == last and not is_named
+        is_image = third == last and first < _MANY_BLOCKS and not is_named
         if last not in _HEAD_DIMS or is_image or min(second, third) > _MAX_HEADS:
             return None
         if second < third:

@@ -15,11 +15,10 @@ from ..profile import Profile
 from .bound import BOUNDS, GroupBounds
 from .calls import us
 from .classes import AICPU, COMMUNICATION, CUBE, MOVE, VECTOR, Classes, weights_percent
-from .moved_bytes import Moved, moved_of
+from .moved_bytes import Moved
 from .texts_top import TEXTS
 from .top import Top
 from .top_words import NOTHING, filled, location_of, longest_row, shown_name, time_text
-from .usable import Usable
 
 _N_FINDINGS = 5
 _MIN_SHARE = 1.0
@@ -31,13 +30,12 @@ _IMPOSSIBLE_GB_PER_S = 10_000.0
 
 
 def advice_of_bandwidth(
-    profile: Profile, usable: Usable, types: Top, classes: Classes, bounds: GroupBounds, criteria: Criteria
+    profile: Profile, types: Top, classes: Classes, bounds: GroupBounds, moved: Moved, criteria: Criteria
 ) -> Iterator[Advice]:
     """Types at the roof of the memory, and vector or moving ones far below it."""
     table = profile.operators
     if table is None:
         return
-    moved = moved_of(table, usable, types)
     chip = chip_of(profile.settings.chip)
     peak, source = peak_of(chip, criteria)
     is_split = _is_split(table, chip)

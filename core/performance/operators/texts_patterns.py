@@ -6,7 +6,7 @@ from __future__ import annotations
 TEXTS: dict[str, tuple[str, str]] = {
     # AI CPU
     "aicpu": (
-        "{n:,} operator calls ran on the AI CPU ({types}): {total} = {share} % of all operator time, {n_long:,} of them longer than {limit:g} us; for {exposed} nothing else ran on the device.",
+        "Calls on the AI CPU: {n:,} ({types}). They take {total} = {share} % of all operator time; longer than {limit:g} us: {n_long:,}; nothing else ran on the device for {exposed} of it.",
         "{n:,} 次算子调用在 AI CPU 上执行（{types}）：共 {total}，占全部算子耗时的 {share} %，其中 {n_long:,} 次超过 {limit:g} us；有 {exposed} 设备上没有其他任务在执行。",
     ),
     "aicpu-next-dtype": (
@@ -45,7 +45,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "由最大 block dim 推断，文件中没有记录",
     ),
     "block-dim": (
-        "{n:,} calls ({total}) are not split over whole waves of the cores; the idle cores would be worth at most {stake}. Worst: {type} uses {blocks} blocks on {cores} cores ({basis}), {idle} % of its waves idle.",
+        "Calls that are not split over whole waves of the cores: {n:,} ({total}); the idle cores would be worth at most {stake}. Worst: {type} uses {blocks} blocks on {cores} cores ({basis}), {idle} % of its waves idle.",
         "{n:,} 次调用（共 {total}）的 block dim 不是核数的整数倍；空闲核折算最多 {stake}。最严重的是 {type}：{blocks} 个 block、{cores} 个核（{basis_zh}），各轮中有 {idle} % 空闲。",
     ),
     "block-dim-next": (
@@ -54,7 +54,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # conversions
     "conversion": (
-        "Format and type conversions take {total} = {share} % of kernel time (limit {limit:g} %{vector}): {families}. Most of it: {pair}, {pair_n:,} times, {pair_total}; before it {before}, behind it {after}.",
+        "Format and type conversions take {total} = {share} % of kernel time (limit {limit:g} %{vector}): {families}. Most of it: {pair}, {pair_n:,} x, {pair_total}; before it {before}, behind it {after}.",
         "格式与类型转换共 {total}，占 kernel 耗时的 {share} %（阈值 {limit:g} %{vector_zh}）：{families}。其中最多的是 {pair}，{pair_n:,} 次，{pair_total}；其前为 {before}，其后为 {after}。",
     ),
     "conversion-vector": ("; {share} % of vector time", "；占 vector 耗时的 {share} %"),
@@ -71,8 +71,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Transpose：直接把转置布局交给下游（matmul 的转置参数、attention 的 input_layout），避免 permute().contiguous()；permute+reshape 可用 torch_npu.npu_confusion_transpose 一次完成。",
     ),
     "conversion-back": (
-        "{n:,} conversions are undone by the next one of the same kind, at most {between} operators later: both take {total} = {share} % of kernel time. Most often {path} ({path_n:,} times). That one feeds the other is concluded from equal shapes, types and formats.",
-        "{n:,} 次转换在至多 {between} 个算子之后被同类转换还原：两者共 {total}，占 kernel 耗时的 {share} %。最常见的是 {path}（{path_n:,} 次）。数据依赖由 shape、类型和格式相同推断。",
+        "Conversions undone by the next one of the same kind, at most {between} operators later: {n:,}. Both together take {total} = {share} % of kernel time. Most of it: {path} ({path_n:,} x). That one feeds the other is concluded from equal shapes, types and formats.",
+        "{n:,} 次转换在至多 {between} 个算子之后被同类转换还原：两者共 {total}，占 kernel 耗时的 {share} %。最多的是 {path}（{path_n:,} 次）。数据依赖由 shape、类型和格式相同推断。",
     ),
     "conversion-back-next": (
         "Let the operators between take the first format or type: same dtype for them (no .float() ... .half()), torch_npu.npu.config.allow_internal_format = False, or a fused operator for the pair.",
@@ -80,7 +80,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # gather
     "gather": (
-        "{n:,} calls of {type} look like reads of a KV cache: {total} = {share} % of kernel time, {mean} a call at {speed} GB/s (below {limit} GB/s). Input {shapes} as {layout}, output {output}, contiguous pieces of {piece}.",
+        "{type} looks like reads of a KV cache, {n:,} x: {total} = {share} % of kernel time, {mean} a call at {speed} GB/s (below {limit} GB/s). Input {shapes} as {layout}, output {output}, contiguous pieces of {piece}.",
         "{n:,} 次 {type} 疑似读取 KV cache：共 {total}，占 kernel 耗时的 {share} %，单次 {mean}，有效带宽 {speed} GB/s（低于 {limit} GB/s）。输入 {shapes}，按 {layout} 理解；输出 {output}，连续片段 {piece}。",
     ),
     "gather-next-layout": (
@@ -136,7 +136,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # fused operators
     "fused": (
-        "{name}: {n:,} times as single kernels ({kinds}), {total} = {share} % of kernel time; at most {stake} of it goes with a fused operator.",
+        "{name} as single kernels ({kinds}), {n:,} x: {total} = {share} % of kernel time; at most {stake} of it goes with a fused operator.",
         "{name_zh}：{n:,} 次以小算子形式执行（{kinds}），共 {total}，占 kernel 耗时的 {share} %；换成融合算子最多可省 {stake}。",
     ),
     "fused-attention": ("attention", "attention"),
@@ -181,16 +181,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # repeated sequences
     "fusible-host": (
-        "{kinds}: {n:,} times, {wall} = {share} % of the step, and only {part} % of that is work ({busy}): the host launches slower than the device computes; {more} more such sequences.",
-        "{kinds}：{n:,} 次，共 {wall}，占 step 的 {share} %，其中仅 {part} % 在执行（{busy}）：host 下发慢于 device 执行；另有 {more} 个类似序列。",
+        "{kinds}: {n:,} times, {wall} = {share} % of the step, and only {part} % of that is work ({busy}): the host launches slower than the device computes{more}.",
+        "{kinds}：{n:,} 次，共 {wall}，占 step 的 {share} %，其中仅 {part} % 在执行（{busy}）：host 下发慢于 device 执行{more_zh}。",
     ),
+    "fusible-more": ("; more such sequences: {n:,}", "；另有类似序列 {n:,} 个"),
     "fusible-host-next": (
         "See first what keeps the host busy (launch gaps). Then launch less: a graph (torch.npu.NPUGraph, torchair), or one operator of your own (Ascend C, Triton) for the sequence.",
         "先查明 host 侧的耗时原因（下发间隙）；再减少下发：使用图模式（torch.npu.NPUGraph、torchair），或将该序列写成一个自定义算子（Ascend C、Triton）。",
     ),
     "fusible-mte": (
-        "{kinds}: {n:,} times, {busy} of work; moving data (mte2 with mte3 or fixpipe) adds up to {mte} of the core time: each result goes to memory and back; {more} more such sequences.",
-        "{kinds}：{n:,} 次，执行 {busy}，数据搬运（mte2 与 mte3 或 fixpipe 之和）为核耗时的 {mte} 倍：每个中间结果都写回内存再读出；另有 {more} 个类似序列。",
+        "{kinds}: {n:,} times, {busy} of work; moving data (mte2 with mte3 or fixpipe) adds up to {mte} of the core time: each result goes to memory and back{more}.",
+        "{kinds}：{n:,} 次，执行 {busy}，数据搬运（mte2 与 mte3 或 fixpipe 之和）为核耗时的 {mte} 倍：每个中间结果都写回内存再读出{more_zh}。",
     ),
     "fusible-mte-next": (
         "Fuse them so that intermediate results stay in the unified buffer: a fused operator of torch_npu, graph fusion (torchair, inductor), or one of your own (Ascend C, Triton).",

@@ -19,6 +19,7 @@ from .bound import GroupBounds, group_bounds
 from .bound_advice import advice_of_bounds
 from .calls import percent, us
 from .classes import AICPU, CLASSES, COMMUNICATION, Classes, classes_of
+from .moved_bytes import Moved, moved_of
 from .shares import N_FIRST, Spread, spread_of, sums_by_class, sums_by_core
 from .texts_top import TEXTS
 from .top import NO_COUNT, By, Top, top, top_of_totals
@@ -52,31 +53,46 @@ def tops_of(profile: Profile, usable: Usable | None, wall_ns: int | None = None)
 
 
 def advice_of_top(
-    profile: Profile, usable: Usable | None, tops: Mapping[By, Top], criteria: Criteria
+    profile: Profile,
+    usable: Usable | None,
+    tops: Mapping[By, Top],
+    criteria: Criteria,
+    *,
+    classes: Classes | None = None,
+    bounds: GroupBounds | None = None,
+    moved: Moved | None = None,
+    spread: Spread | None = None,
 ) -> Iterator[Advice]:
     """What to say of the operators of one profile: where the time is, what bounds the ones that matter, which
-    rows are in no figure. tops: "type", and "call" where the rows are there (`tops_of`)."""
+    rows are in no figure.
+
+    tops: "type", and "call" where the rows are there (`tops_of`). classes, bounds, moved, spread: of
+    `tops["type"]`, where the caller has them already.
+    """
     table = profile.operators
     types = tops.get("type")
     if table is not None and usable is not None:
         yield from _set_aside(profile, usable)
     if types is None or not len(types):
         return
-    bounds: GroupBounds | None = None
-    if table is not None and usable is not None:
+    if bounds is None and table is not None and usable is not None:
         bounds = group_bounds(table, usable, types, criteria.bound_ratio)
-    classes = classes_of(types, None if bounds is None else bounds.ratios)
-    spread = spread_of(
-        types,
-        tops.get("call"),
-        concentrated_percent=criteria.concentrated_percent,
-        scattered_percent=criteria.scattered_percent,
-    )
+    if classes is None:
+        classes = classes_of(types, None if bounds is None else bounds.ratios)
+    if spread is None:
+        spread = spread_of(
+            types,
+            tops.get("call"),
+            concentrated_percent=criteria.concentrated_percent,
+            scattered_percent=criteria.scattered_percent,
+        )
     if types.all_ns > 0:
         yield _top(profile, usable, types, classes, bounds, spread)
         yield _classes(profile, types, classes)
-    if usable is not None and bounds is not None:
-        yield from advice_of_bounds(profile, usable, types, classes, bounds, criteria)
+    if table is not None and usable is not None and bounds is not None:
+        if moved is None:
+            moved = moved_of(table, usable, types)
+        yield from advice_of_bounds(profile, usable, types, classes, bounds, moved, criteria)
 
 
 def _top(

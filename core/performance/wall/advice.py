@@ -30,6 +30,8 @@ from .texts import TEXTS, percent, time_text
 
 NAME_CHARS = 120
 MAX_TOLD = 10
+MIN_PARALLEL_SHARE = 0.01
+MIN_TOP_SHARE = 0.1
 
 
 def advice_of_wall(
@@ -170,8 +172,8 @@ def _top_text(wall: Wall) -> Words | None:
     if top is None or not wall.busy_ns:
         return None
     name, total_ns = top
-    if 2 * total_ns > wall.wall_ns:
-        return None  # it is worth a look itself
+    if 2 * total_ns > wall.wall_ns or total_ns < MIN_TOP_SHARE * wall.busy_ns:
+        return None  # it is worth a look itself, or nobody would begin with it
     return words(
         TEXTS,
         "idle top",
@@ -278,8 +280,10 @@ def _communication(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[A
 
 def _tail(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advice]:
     tail = tail_of(wall)
-    if tail is None or tail.is_single or not tail.steps_ns or not tail.parallel_ns:
+    if tail is None or tail.is_single or not tail.steps_ns:
         return
+    if tail.parallel_ns < MIN_PARALLEL_SHARE * wall.wall_ns:
+        return  # all of it is in series: there is no tail to speak of
     share = 100 * tail.tails_ns / tail.steps_ns
     if share < limits.serial_tail_percent:
         return
@@ -312,10 +316,10 @@ def _tail(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advice]:
             "longest_us": tail.longest.duration_ns / 1000,
             "communication_behind_us": tail.communication_ns / 1000,
         },
-        cost_ns=tail.tails_ns,
+        cost_ns=tail.tails_busy_ns,
         profile=profile.name,
         location=Location(wall.artifact or None, profile.rank),
-        bottleneck="communication" if 2 * tail.communication_ns > tail.tail.duration_ns else "compute",
+        bottleneck="communication" if 2 * tail.tails_communication_ns > tail.tails_busy_ns else "compute",
     )
 
 

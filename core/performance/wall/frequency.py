@@ -71,7 +71,7 @@ def frequency_of(profile: Profile, wall: Wall | None, criteria: Criteria | None 
     if rated_mhz == RATED_WITH_IDLE_MHZ:
         mhz = np.where(mhz == IDLE_MHZ, rated_mhz, mhz)
     drop = 1 - _mean_between(at, mhz, starts, lengths) / rated_mhz
-    is_low = drop * 100 >= limits.frequency_drop_percent
+    is_low = drop * 100 >= limits.frequency_drop_percent - 1e-9  # a mean of floats is a hair off
     low = covered[is_low]
     return Frequency(
         rated_mhz=rated_mhz,

@@ -13,6 +13,7 @@ from ..profile import Profile
 from .device_work import KERNEL
 from .gap_causes import HOST_CAUSES, CauseSum, GapCause, causes_of, longest_gaps, sums_of
 from .host_calls import HostCallFacts, host_calls_of
+from .lanes import exact_sum
 from .latency import Latency, latency_of
 from .launches import launches_of
 from .record import Wall
@@ -103,7 +104,7 @@ def _kernel_sizes(wall: Wall) -> tuple[int | None, float | None, int | None]:
         return None, None, None
     durations = wall.work.duration_ns[wall.work.role == KERNEL]
     small = durations[durations < SMALL_KERNEL_NS]
-    return int(durations.sum()) // len(durations), len(small) / len(durations), int(small.sum())
+    return exact_sum(durations) // len(durations), len(small) / len(durations), int(small.sum())
 
 
 def _host_ns(timeline: Timeline) -> int:

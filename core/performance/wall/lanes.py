@@ -62,6 +62,11 @@ class Gaps:
     artefact_ns: int
 
 
+def exact_sum(values: Integers) -> int:
+    """The sum of int64 values, none of them negative, however large it gets."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFF_FFFF).sum())
+
+
 def gaps_of(work: DeviceWork, is_busy: Flags, idle: Intervals) -> Gaps:
     """What stands around idle intervals, and the longest of them. Each has busy tasks on both sides."""
     at = np.flatnonzero(is_busy)

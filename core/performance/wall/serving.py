@@ -16,6 +16,9 @@ from .steps import Steps
 Basis = Literal["round", "ranges", "steps", "nothing"]
 _FIRST_WORDS = ("first_token", "first token", "firsttoken", "ttft", "prefill")
 _NEXT_WORDS = ("decode", "next_token", "next token")
+MIN_TOKENS = 2
+PREFILL_TIMES = 1.5
+"""Steps are taken for tokens if there are three or more, the first one for a prefill if it is longer by this."""
 _KEYS = ("first_token_ms", "tokens_per_s", "step_ms")
 
 
@@ -108,15 +111,20 @@ def _of_ranges(ranges: tuple[Span, ...], step_ms: float | None) -> Serving | Non
 
 def _of_steps(steps: Steps, step_ms: float | None) -> Serving:
     first, rest = steps.steps[0], steps.steps[1:]
-    whole_ns = sum(step.duration_ns for step in rest)
+    if len(rest) < MIN_TOKENS:
+        return Serving("nothing", step_ms=step_ms)
+    token_ns = median(step.duration_ns for step in rest)
+    is_prefill = first.duration_ns >= PREFILL_TIMES * token_ns
+    decodes = rest if is_prefill else steps.steps
+    whole_ns = sum(step.duration_ns for step in decodes)
     return Serving(
         "steps",
-        first.duration_ns / 1e6,
-        len(rest) / (whole_ns / 1e9) if whole_ns else None,
-        median(step.duration_ns for step in rest) / 1e6 if rest else None,
+        first.duration_ns / 1e6 if is_prefill else None,
+        len(decodes) / (whole_ns / 1e9) if whole_ns else None,
+        median(step.duration_ns for step in decodes) / 1e6,
         step_ms,
-        len(rest),
-        (first.step,),
+        len(decodes),
+        (first.step,) if is_prefill else (),
     )
 
 

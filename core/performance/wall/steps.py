@@ -14,6 +14,8 @@ StepSource = Literal["timeline", "iterations", "step_trace_time", "operators"]
 Part = Literal["compute", "communication", "free", "other"]
 MIN_STEPS = 3
 """Fewer steps say nothing of jitter, and the first one is not set apart."""
+IMPOSSIBLE_NS = 10**15
+"""The writer's differences underflow now and then: nothing in a step takes eleven days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,10 @@ def _grown(slowest: Step, steps: list[Step]) -> tuple[Part | None, int]:
 
 
 def _share(parts: list[int | None], wholes: list[int | None]) -> float | None:
-    pairs = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if part is not None and whole]
+    pairs = [
+        (part, whole)
+        for part, whole in zip(parts, wholes, strict=True)
+        if part is not None and whole and part < IMPOSSIBLE_NS
+    ]
     total = sum(whole for _, whole in pairs)
     return sum(part for part, _ in pairs) / total if total else None

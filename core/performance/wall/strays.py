@@ -8,6 +8,9 @@ import numpy as np
 
 from .device_work import DeviceWork, Flags
 
+SINCE_2000_NS = 946_684_800 * 10**9
+LATEST_NS = 2**62
+"""Where most tasks have a date, one before 2000 has none; none is later than 2116."""
 FAR_NS = 3600 * 10**9
 FAR_SPREADS = 100
 """A task is set aside if it begins or ends further from the median start than an hour and than this many
@@ -32,11 +35,15 @@ def is_stray(work: DeviceWork) -> Flags:
     # the bounds are hours: the rounding of float64 (0.0002 ms) does not matter here
     starts = work.start_ns.astype(np.float64)
     durations = work.duration_ns.astype(np.float64)
-    low, middle, high = np.percentile(starts, (25, 50, 75), method="nearest")
+    ends = starts + durations
+    flags: Flags = (durations < 0) | (np.abs(starts) > LATEST_NS) | (ends > LATEST_NS)
+    if np.percentile(starts, 50, method="higher") >= SINCE_2000_NS:
+        flags |= starts < SINCE_2000_NS
+    if flags.all():
+        return flags
+    low, middle, high = np.percentile(starts[~flags], (25, 50, 75), method="nearest")
     far = max(FAR_NS, FAR_SPREADS * (high - low))
-    flags: Flags = (
-        (work.duration_ns < 0) | (np.abs(starts - middle) > far) | (np.abs(starts + durations - middle) > far)
-    )
+    flags |= (np.abs(starts - middle) > far) | (np.abs(ends - middle) > far)
     return flags
 
 

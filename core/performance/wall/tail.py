@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..intervals import EMPTY, Intervals, gaps, overlap, union
+from ..intervals import EMPTY, Intervals, gaps, overlap, union, without
 from .device_work import COMMUNICATION, KERNEL
 from .record import Wall
 
@@ -33,8 +33,9 @@ class SerialTail:
     """Serial time of one profile. n_lanes: streams with kernels, and the collectives.
 
     tail: from the last instant at which two were busy to the end, of the last step where there are several;
-    tails_ns: of all steps together, of steps_ns. longest: the longest stretch anywhere. communication_ns:
-    only communication behind the last kernel. parallel_ns: time in which two or more were busy.
+    tails_ns: of all steps together, of steps_ns; tails_busy_ns, tails_communication_ns: the
+    part of them with kernels or collectives, and with collectives only. longest: the longest stretch
+    anywhere. communication_ns: behind the last kernel. parallel_ns: time in which two or more were busy.
     """
 
     n_lanes: int
@@ -45,6 +46,8 @@ class SerialTail:
     longest: Stretch
     communication_ns: int
     parallel_ns: int
+    tails_busy_ns: int = 0
+    tails_communication_ns: int = 0
 
     @property
     def is_single(self) -> bool:
@@ -64,6 +67,8 @@ def tail_of(wall: Wall | None) -> SerialTail | None:
         if step.start_ns is not None and step.end_ns is not None and step.end_ns > step.start_ns
     ] or [(wall.start_ns, wall.end_ns)]
     tails = [_tail_start(parallel, start, end) for start, end in windows]
+    spans = [_window(start, end) for start, (_, end) in zip(tails, windows, strict=True)]
+    exposed = without(wall.communication, wall.compute)
     last_start, last_end = tails[-1], windows[-1][1]
     serial = gaps(parallel, wall.start_ns, wall.end_ns)
     lengths = serial.ends_ns - serial.starts_ns
@@ -83,6 +88,8 @@ def tail_of(wall: Wall | None) -> SerialTail | None:
         longest=longest,
         communication_ns=behind.total_ns,
         parallel_ns=parallel.total_ns,
+        tails_busy_ns=sum(overlap(wall.busy, window).total_ns for window in spans),
+        tails_communication_ns=sum(overlap(exposed, window).total_ns for window in spans),
     )
 
 

@@ -107,7 +107,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "建模前调用 torch_npu.npu.set_compile_mode(jit_compile=False) 并设置 torch_npu.npu.config.allow_internal_format=False；安装该芯片的算子二进制包（opp kernels）。",
     ),
     "repeats": (
-        "{name} is called {n} times{time}; {kinds} aclnn operators are called {limit} times or more.",
+        "{name} is called {n} times{time}; aclnn operators called {limit} times or more: {kinds}.",
         "{name} 调用 {n} 次{time}；共有 {kinds} 种 aclnn 算子调用不少于 {limit} 次。",
     ),
     "next repeats": (
@@ -160,12 +160,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "先确认是否有慢卡使其他卡等待（多卡对比）；再做掩盖：梯度分桶与 overlap_grad_reduce、overlap_param_gather、计算与通信分流、MC2 融合算子。",
     ),
     "tail": (
-        "the last {tail} of a step run in series ({share} of the steps' time): {n} calls, nothing beside them{names}.{longest}",
+        "the last {tail} of a step run in series ({share} of the steps' time), nothing beside them (calls: {n}){names}.{longest}",
         "step 末尾 {tail} 为串行（占 step 时间 {share}）：共 {n} 个调用，无任何并行{names}。{longest}",
     ),
-    "tail names": (", most of it {name} ({time})", "，主要是 {name}（{time}）"),
+    "tail names": ("; most of it is {name} ({time})", "，主要是 {name}（{time}）"),
     "tail longest": (
-        " The longest serial stretch anywhere is {longest} with {n} calls.",
+        " The longest serial stretch anywhere is {longest} (calls: {n}).",
         "全程最长的串行段为 {longest}，含 {n} 个调用。",
     ),
     "next tail": (
@@ -245,8 +245,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "basis round": ("as the round's record says", "取自轮次记录"),
     "basis ranges": ("from marked ranges: {names}", "取自标记区间：{names}"),
     "basis steps": (
-        "from steps, each taken for one token and the first one for the prefill",
-        "取自 step：每个 step 视为一个 token，首个视为 prefill",
+        "from steps, each taken for one token, and the first one for the prefill where it is longer",
+        "取自 step：每个 step 视为一个 token，首个明显更长时视为 prefill",
     ),
     "basis nothing": ("from recorded steps", "取自已记录的 step"),
     "missed first_token_ms": (

@@ -17,7 +17,7 @@ from npulse.core.formats.profiling.timeline import NONE, Timeline
 from ..intervals import EMPTY, Intervals, gaps, overlap, union, without
 from ..profile import Profile
 from .device_work import COMMUNICATION, COPY, KERNEL, DeviceWork, work_of_operators, work_of_timeline
-from .lanes import MAX_GAPS, gaps_of, lanes_of, ruler, union_of
+from .lanes import MAX_GAPS, exact_sum, gaps_of, lanes_of, ruler, union_of
 from .record import Gap, Lane, Source, StepWall, Wall
 from .step_walls import steps_by_host, steps_by_number
 from .strays import without_strays
@@ -74,7 +74,7 @@ def wall_of_work(
         communication_ns=communication.total_ns,
         communication_not_overlapped_ns=communication.total_ns - overlapped_ns,
         overlapped_ns=overlapped_ns,
-        sum_of_kernels_ns=int(work.duration_ns[is_busy].sum()),
+        sum_of_kernels_ns=exact_sum(work.duration_ns[is_busy]),
         n_kernels=int((work.role == KERNEL).sum()),
         copies_ns=copies.total_ns,
         copies_in_idle_ns=overlap(copies, idle).total_ns,
@@ -181,7 +181,7 @@ def _wall_of_operators(profile: Profile, usable: npt.NDArray[np.bool_] | None) -
     is_cut = any(problem.kind in ("cut-off", "limit") for problem in table.problems)
     return replace(
         wall,
-        wait_ns=int(waits[has_wait].sum()) if has_wait.any() else None,
+        wait_ns=exact_sum(np.maximum(waits[has_wait], 0)) if has_wait.any() else None,
         n_unplaced=n_unplaced,
         steps=steps_by_number(wall.work),
         is_cut=is_cut,

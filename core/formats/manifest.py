@@ -1,0 +1,35 @@
+"""The manifest of a round (round.toml) as tables and values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .json_window import open_input
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_BYTES = 1 << 20
+
+
+def read_manifest(path: Path, *, root: Path | None = None) -> Mapping[str, Any]:
+    """All that the manifest says. Raises InputError: no TOML, more than a megabyte, outside `root`."""
+    file, size_bytes = open_input(path, root)
+    with file:
+        if size_bytes > MAX_BYTES:
+            raise InputError(f"a manifest of more than {MAX_BYTES:,} bytes is not read", path=path)
+        try:
+            raw = file.read(MAX_BYTES) or b""
+        except OSError as error:
+            raise InputError(f"reading failed: {error.strerror}", path=path) from error
+    try:
+        found: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"this is no TOML: {error}", path=path) from error
+    return found

@@ -1,0 +1,309 @@
+"""The performance of one round: every profile analysed, ranks side by side, kernels, the round before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.formats.opprof.kernels import read_kernels
+from npulse.core.formats.opprof.records import KernelProfile
+from npulse.core.formats.profiling.session import Session, read_session
+from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
+from npulse.core.run.model import Artifact, Run
+
+from .advice import Advice
+from .changes.compare import Changes, compare
+from .changes.side import side_of
+from .criteria import Settings
+from .loading import load_tables, with_timelines
+from .operators.analysis import Operators, operators_of
+from .operators.calls import calls_of
+from .operators.usable import usable
+from .order import ordered
+from .profile import Profile
+from .ranks.advice import Ranks, ranks_of
+from .sources import KERNELS, RAW, ProfileFiles, profiles_in
+from .wall.analysis import WallAnalysis, analyse_wall
+
+Stage = Literal["reading", "tables", "complete"]
+Earlier = Sequence[tuple[str, tuple[Artifact, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """One profile and what its analyses say. operators: None where it has neither rows nor sums of types."""
+
+    profile: Profile
+    operators: Operators | None
+    wall: WallAnalysis
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        return (*self.wall.advice, *(self.operators.advice if self.operators is not None else ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """A round. stage: "complete" once everything was read. profiles: by rank. main: place of the one whose
+    table comes first. ranks: a job each. raw: sessions that nobody exported. changes: against the round
+    before, of the main profile. advice: in the order in which to look at it.
+    """
+
+    root: Path
+    round: str
+    settings: Settings
+    artifacts: tuple[Artifact, ...]
+    stage: Stage = "reading"
+    profiles: tuple[Analysed, ...] = ()
+    main: int = 0
+    kernels: tuple[KernelProfile, ...] = ()
+    ranks: tuple[Ranks, ...] = ()
+    raw: tuple[Session, ...] = ()
+    changes: Changes | None = None
+    advice: tuple[Advice, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def shown(self) -> Analysed | None:
+        """The profile whose table comes first; None where there is none."""
+        return self.profiles[self.main] if self.profiles else None
+
+    def ranks_with(self, profile: Profile) -> Ranks | None:
+        """The job that a profile is of."""
+        return next((one for one in self.ranks if profile in one.profiles), None)
+
+
+OnUpdate = Callable[[Performance], None]
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is put together step by step."""
+
+    root: Path
+    settings: Settings
+    progress: ProgressCallback
+    is_cancelled: IsCancelled
+    problems: list[Problem] = field(default_factory=list)
+
+
+def analyse(
+    run: Run,
+    round_name: str,
+    artifacts: Sequence[Artifact],
+    settings: Settings,
+    *,
+    earlier: Earlier = (),
+    record: Mapping[str, Any] | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: OnUpdate | None = None,
+) -> Performance:
+    """Analyse a round. on_update: called with what is known so far, tables first, timelines later.
+
+    earlier: the rounds before, oldest first. record: the round's manifest. Raises InputError where nothing of
+    it can be read, Cancelled.
+    """
+    root = run.path if run.path.is_dir() else run.path.parent
+    work = _Work(root, settings, progress, is_cancelled)
+    found = Performance(root, round_name, settings, tuple(artifacts))
+    files = [
+        one for one in profiles_in(artifacts) if settings.rank is None or one.rank in (None, settings.rank)
+    ]
+    loaded: list[tuple[ProfileFiles, tuple[Profile, ...]]] = []
+    for one in files:
+        check(is_cancelled)
+        if not one.is_measured:
+            continue
+        profiles = load_tables(one, root, work.problems, progress=progress, is_cancelled=is_cancelled)
+        loaded.append((one, profiles))
+        if on_update is not None:
+            on_update(_together(work, found, files, loaded, (), (), None, "tables", record))
+    kernels = _kernels(work, artifacts)
+    raw = _raw(work, files)
+    for place, (one, profiles) in enumerate(loaded):
+        check(is_cancelled)
+        loaded[place] = (
+            one,
+            with_timelines(one, profiles, root, work.problems, progress=progress, is_cancelled=is_cancelled),
+        )
+    before = _before(work, earlier)
+    done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
+    if not done.profiles and not done.kernels and not done.raw:
+        raise InputError(
+            "nothing of the profiles here can be read",
+            path=run.path,
+            hint=work.problems[0].message if work.problems else "name the folder of a profile",
+        )
+    return done
+
+
+def analysed(profile: Profile, settings: Settings, record: Mapping[str, Any] | None = None) -> Analysed:
+    """One profile with all that is said of it alone."""
+    if settings.step is not None:
+        profile = _of_step(profile, settings.step)
+    used = usable(profile.operators) if profile.operators is not None else None
+    wall = analyse_wall(profile, used.rows if used is not None else None, settings.criteria, record)
+    wall_ns = wall.wall.wall_ns if wall.wall is not None else None
+    return Analysed(profile, operators_of(profile, used, wall_ns, settings.criteria), wall)
+
+
+def _of_step(profile: Profile, step: int) -> Profile:
+    """What the profile says of one step alone. Timelines are left out: they do not say which step a task is
+    of, and figures of all steps would stand beside those of one."""
+    table = profile.operators
+    return replace(
+        profile,
+        operators=table.taken(table.values("step") == step) if table is not None else None,
+        timeline=None,
+        steps=tuple(one for one in profile.steps if one.step == str(step)),
+        types=(),
+        communications=tuple(one for one in profile.communications if one.step in (str(step), f"step{step}")),
+    )
+
+
+def _together(
+    work: _Work,
+    found: Performance,
+    files: Sequence[ProfileFiles],
+    loaded: Sequence[tuple[ProfileFiles, tuple[Profile, ...]]],
+    kernels: tuple[KernelProfile, ...],
+    raw: tuple[Session, ...],
+    before: Performance | None,
+    stage: Stage,
+    record: Mapping[str, Any] | None,
+) -> Performance:
+    profiles = tuple(analysed(profile, work.settings, record) for _, made in loaded for profile in made)
+    ranks = _ranks(work, files, loaded, profiles)
+    main = _main(work.settings, profiles, ranks)
+    changes = _changes(work.settings, profiles[main], before) if before is not None and profiles else None
+    done = replace(
+        found,
+        stage=stage,
+        profiles=profiles,
+        main=main,
+        kernels=kernels,
+        ranks=ranks,
+        raw=raw,
+        changes=changes,
+        problems=tuple(
+            dict.fromkeys((*work.problems, *(p for one in profiles for p in one.profile.problems)))
+        ),
+    )
+    return replace(done, advice=ordered(done))
+
+
+def _ranks(
+    work: _Work,
+    files: Sequence[ProfileFiles],
+    loaded: Sequence[tuple[ProfileFiles, tuple[Profile, ...]]],
+    profiles: Sequence[Analysed],
+) -> tuple[Ranks, ...]:
+    """Jobs with at least two ranks. Folders that were never exported count: a rank is missing there."""
+    walls = {one.profile.name: one.wall.wall for one in profiles if one.wall.wall is not None}
+    jobs: dict[str, list[Profile]] = {}
+    for one, made in loaded:
+        jobs.setdefault(one.job, []).extend(profile for profile in made if profile.rank is not None)
+    never: dict[str, list[tuple[str, str, int | None]]] = {}
+    for one in files:
+        if not one.is_measured and one.rank is not None and any(kind in RAW for kind in one.by_kind):
+            never.setdefault(one.job, []).append((f"rank {one.rank}", one.name, one.rank))
+    found = []
+    for job, members in jobs.items():
+        numbers = [profile.rank for profile in members]
+        if len(set(numbers)) < len(numbers) or len(members) + len(never.get(job, ())) < 2:
+            continue
+        found.append(ranks_of(job, members, walls, work.settings.criteria, never.get(job, ())))
+    return tuple(found)
+
+
+def _main(settings: Settings, profiles: Sequence[Analysed], ranks: Sequence[Ranks]) -> int:
+    """The slow rank where one is; else the first profile that has rows, else times, else the first."""
+    slow = [one.slow.profile.name for job in ranks for one in job.stragglers]
+    for place, one in enumerate(profiles):
+        if one.profile.name in slow[:1] and settings.rank is None:
+            return place
+    has_rows = [one.operators is not None and one.operators.usable is not None for one in profiles]
+    has_sums = [one.operators is not None for one in profiles]
+    has_times = [one.wall.wall is not None for one in profiles]
+    for has in (has_rows, has_sums, has_times):
+        if any(has):
+            return has.index(True)
+    return 0
+
+
+def _kernels(work: _Work, artifacts: Sequence[Artifact]) -> tuple[KernelProfile, ...]:
+    found: list[KernelProfile] = []
+    for artifact in artifacts:
+        if artifact.kind not in KERNELS:
+            continue
+        try:
+            made = read_kernels(
+                artifact.path, root=work.root, progress=work.progress, is_cancelled=work.is_cancelled
+            )
+        except InputError as error:
+            work.problems.append(Problem.from_error(error, artifact.relative))
+            continue
+        found += made
+        work.problems += (problem for kernel in made for problem in kernel.problems)
+    return tuple(found)
+
+
+def _raw(work: _Work, files: Sequence[ProfileFiles]) -> tuple[Session, ...]:
+    """Sessions without any exported figures."""
+    found = []
+    for one in files:
+        artifact = one.first("prof.framework", "prof.session")
+        if one.is_measured or artifact is None:
+            continue
+        try:
+            session = read_session(artifact.path, root=work.root)
+        except InputError as error:
+            work.problems.append(Problem.from_error(error, artifact.relative))
+            continue
+        found.append(session)
+        work.problems += session.problems
+    return tuple(found)
+
+
+def _before(work: _Work, earlier: Earlier) -> Performance | None:
+    """The last round before this one that has a profile with rows; what it lacks is its own affair."""
+    for name, artifacts in reversed(earlier):
+        quiet = _Work(work.root, work.settings, work.progress, work.is_cancelled)
+        files = [one for one in profiles_in(artifacts) if one.operators is not None or one.is_measured]
+        loaded = [
+            (one, load_tables(one, quiet.root, quiet.problems, is_cancelled=quiet.is_cancelled))
+            for one in files
+        ]
+        empty = Performance(work.root, name, work.settings, artifacts)
+        done = _together(quiet, empty, files, loaded, (), (), None, "complete", None)
+        if any(one.operators is not None and one.operators.usable is not None for one in done.profiles):
+            return done
+    return None
+
+
+def _changes(settings: Settings, now: Analysed, before: Performance) -> Changes | None:
+    """Against the same rank of the round before, else its first profile."""
+    candidates = [
+        one for one in before.profiles if one.operators is not None and one.operators.usable is not None
+    ]
+    same = [one for one in candidates if one.profile.rank == now.profile.rank]
+    return (
+        compared(same[0] if same else candidates[0], now, settings, before.round, "") if candidates else None
+    )
+
+
+def compared(before: Analysed, now: Analysed, settings: Settings, old: str, new: str) -> Changes | None:
+    """Two profiles side by side; None where one of them has no rows. old, new: what they are called."""
+    sides = []
+    for one, label in ((before, old), (now, new)):
+        table = one.profile.operators
+        if table is None or one.operators is None or one.operators.usable is None:
+            return None
+        calls = calls_of(one.profile, table, one.operators.usable)
+        sides.append(side_of(label or one.profile.label, calls, one.wall.wall))
+    return compare(sides[0], sides[1], settings.criteria.noise_sigmas)

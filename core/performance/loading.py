@@ -1,0 +1,272 @@
+"""From the files of a profile to a `Profile`: what each kind is read with, and which of several counts.
+
+Tables come first (`load_tables`); timelines, which can have gigabytes, are put in afterwards
+(`with_timelines`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.formats.profiling.communication import read_communication, read_communication_links
+from npulse.core.formats.profiling.database.operators import read_database_operators
+from npulse.core.formats.profiling.database.timeline import read_database_timelines
+from npulse.core.formats.profiling.operators import NO_ID, OperatorTable, read_operators
+from npulse.core.formats.profiling.records import ProfilerSettings, Read
+from npulse.core.formats.profiling.settings import (
+    merged,
+    read_profiler_info,
+    read_profiler_metadata,
+    read_sample,
+    read_session_info,
+)
+from npulse.core.formats.profiling.timeline import Timeline
+from npulse.core.formats.profiling.trace_operators import operators_of
+from npulse.core.formats.profiling.trace_timeline import read_timelines
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.run.model import Artifact
+
+from .profile import Profile
+from .sources import DATABASES, TRACES, ProfileFiles
+
+LARGE_TRACE_BYTES = 8 << 30
+"""Of a trace beside a database only the database is read; alone it is read up to its own limit."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One profile being read: where, what went wrong, how to stop."""
+
+    files: ProfileFiles
+    root: Path
+    problems: list[Problem]
+    progress: ProgressCallback
+    is_cancelled: IsCancelled
+    sources: dict[str, str]
+    encodings: dict[str, str] = field(default_factory=dict)
+
+    def read(self, artifact: Artifact | None, reader: Callable[..., Any], part: str = "", **own: Any) -> Any:
+        """What a reader gives of an artifact; None where there is none or it cannot be read (a problem)."""
+        if artifact is None:
+            return None
+        try:
+            found = reader(artifact.path, root=self.root, **own)
+        except InputError as error:
+            self.problems.append(Problem.from_error(error, artifact.relative))
+            return None
+        if isinstance(found, Read):
+            self.problems += found.problems
+            if found.encoding:
+                self.encodings[artifact.relative] = found.encoding
+            found = found.records
+        if part and found:
+            self.sources[part] = artifact.relative
+        return found
+
+    @property
+    def steering(self) -> dict[str, Any]:
+        return {"progress": self.progress, "is_cancelled": self.is_cancelled}
+
+
+def load_tables(
+    files: ProfileFiles,
+    root: Path,
+    problems: list[Problem],
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[Profile, ...]:
+    """The profile without its timeline, one a device that the operator table names. What cannot be read
+    becomes a problem in `problems`. Raises Cancelled."""
+    reading = _Reading(files, root, problems, progress, is_cancelled, {})
+    operators = _operators(reading)
+    first = files.first
+    from npulse.core.formats.profiling.steps import read_iterations, read_step_times
+    from npulse.core.formats.profiling.totals import read_api_totals, read_type_totals
+
+    steps = reading.read(first("prof.step_trace_time"), read_step_times, "steps")
+    analysis = first("prof.analysis_db")
+    if steps is None and analysis is not None:
+        from npulse.core.formats.profiling.database.steps import read_database_steps
+
+        steps = reading.read(analysis, read_database_steps, "steps")
+    communications = reading.read(first("prof.communication"), read_communication, "communications")
+    links = reading.read(first("prof.communication_matrix"), read_communication_links, "links")
+    if analysis is not None and not communications:
+        communications, links = _communication_of(reading, analysis)
+    profile = Profile(
+        root.name if files.name == "." else files.name,
+        files.rank,
+        operators=operators,
+        steps=tuple(steps or ()),
+        iterations=tuple(reading.read(first("prof.step_trace"), read_iterations, "iterations") or ()),
+        types=tuple(reading.read(first("prof.op_statistic"), read_type_totals, "types") or ()),
+        apis=tuple(reading.read(first("prof.api_statistic"), read_api_totals, "apis") or ()),
+        communications=tuple(communications or ()),
+        links=tuple(links or ()),
+        settings=_settings(reading),
+        sources=reading.sources,
+        encodings=reading.encodings,
+    )
+    return tuple(_by_device(profile))
+
+
+def with_timelines(
+    files: ProfileFiles,
+    profiles: Sequence[Profile],
+    root: Path,
+    problems: list[Problem],
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[Profile, ...]:
+    """The same profiles with their timelines. A profile that has no rows gets those of its timeline."""
+    reading = _Reading(files, root, problems, progress, is_cancelled, {})
+    timelines = _timelines(reading)
+    if not timelines:
+        return tuple(profiles)
+    source = reading.sources["timeline"]
+    by_device = {timeline.device: timeline for timeline in timelines}
+    if len(profiles) == 1 and profiles[0].operators is None and len(timelines) > 1:
+        profiles = [
+            replace(profiles[0], name=f"{files.name} device {device}", device=device) for device in by_device
+        ]
+    done = []
+    for profile in profiles:
+        timeline = by_device.get(profile.device)
+        if timeline is None and len(profiles) == 1:
+            timeline = max(timelines, key=lambda one: len(one.tasks))
+        if timeline is None:
+            done.append(profile)
+            continue
+        operators, sources = profile.operators, {**profile.sources, "timeline": source}
+        if operators is None and len(timeline.tasks):
+            operators = operators_of(timeline)
+            sources["operators"] = source
+        device = timeline.device if profile.device is None else profile.device
+        done.append(replace(profile, timeline=timeline, operators=operators, sources=sources, device=device))
+    return tuple(done)
+
+
+def _operators(reading: _Reading) -> OperatorTable | None:
+    """Rows of the newest export, else of a database, else of msMonitor."""
+    files = reading.files
+    if files.operators is not None:
+        chosen = files.operators
+        try:
+            table = read_operators(chosen.files, root=reading.root, **reading.steering)
+        except InputError as error:
+            reading.problems.append(Problem.from_error(error, str(chosen.files[0])))
+        else:
+            reading.problems += table.problems
+            reading.problems += _set_problems(reading, chosen.missing, chosen.files, chosen.passed_over)
+            reading.sources["operators"] = table.files[0] if table.files else ""
+            reading.encodings.update(zip(table.files, table.encodings, strict=False))
+            return table
+    database = files.first(*DATABASES, "msmonitor.db")
+    if database is not None:
+        found: OperatorTable | None = reading.read(database, read_database_operators, "", **reading.steering)
+        if found is not None:
+            reading.problems += found.problems
+            reading.sources["operators"] = database.relative
+            return found
+    return None
+
+
+def _set_problems(
+    reading: _Reading, missing: tuple[int, ...], paths: tuple[Path, ...], passed_over: tuple[Path, ...]
+) -> Iterator[Problem]:
+    """Slices that an export lacks, and newer exports that are not whole."""
+    name = _shown(reading.root, paths[0])
+    if missing:
+        numbers = ", ".join(map(str, missing[:8]))
+        yield Problem(
+            name, "missing", f"slices {numbers} of this export are not here", hint="copy all slices"
+        )
+    for path in passed_over[:1]:
+        message = "a newer export lacks a slice; the newest whole one is read instead"
+        yield Problem(_shown(reading.root, path), "missing", message, hint="copy all slices")
+
+
+def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
+    """Of the database where there is one (it costs a fraction), else of the trace."""
+    files = reading.files
+    database = files.first(*DATABASES, "msmonitor.db")
+    trace = files.first(*TRACES)
+    for artifact, reader in ((database, read_database_timelines), (trace, read_timelines)):
+        found: tuple[Timeline, ...] | None = reading.read(artifact, reader, "", **reading.steering)
+        kept = tuple(one for one in found or () if len(one.tasks) or len(one.communication) or one.recorded)
+        if found:
+            reading.problems += found[0].problems
+        if kept and artifact is not None:
+            reading.sources["timeline"] = artifact.relative
+            return kept
+    return ()
+
+
+def _communication_of(reading: _Reading, analysis: Artifact) -> tuple[Any, Any]:
+    from npulse.core.formats.profiling.database.communication import (
+        read_database_communication,
+        read_database_links,
+    )
+
+    return (
+        reading.read(analysis, read_database_communication, "communications"),
+        reading.read(analysis, read_database_links, "links"),
+    )
+
+
+def _settings(reading: _Reading) -> ProfilerSettings:
+    """What all files of settings say together; the first one that says a thing counts."""
+    found = ProfilerSettings()
+    for artifact in reading.files.by_kind.get("prof.profiler_info", ()):
+        reader = read_profiler_metadata if "metadata" in artifact.path.name else read_profiler_info
+        for one in reading.read(artifact, reader) or ():
+            found = merged(found, one)
+    for artifact in reading.files.by_kind.get("prof.session_info", ()):
+        if artifact.path.name.startswith("sample"):
+            pair = reading.read(artifact, read_sample)
+        elif artifact.path.name.startswith("info"):
+            pair = reading.read(artifact, read_session_info)
+        else:
+            continue
+        if pair is not None:
+            reading.problems += pair[0].problems
+            for one in pair[0].records:
+                found = merged(found, one)
+    return found
+
+
+def _by_device(profile: Profile) -> Iterator[Profile]:
+    """A profile a device, where the table has rows of several."""
+    table = profile.operators
+    devices = table.devices if table is not None else ()
+    if table is None or len(devices) < 2:
+        step_device = next((step.device for step in profile.steps if step.device is not None), None)
+        yield replace(profile, device=devices[0] if devices else step_device)
+        return
+    numbers = table.values("device")
+    for device in devices:
+        mine = np.isin(numbers, (device, NO_ID)) if device == devices[0] else numbers == device
+        yield replace(
+            profile,
+            name=f"{profile.name} device {device}",
+            device=device,
+            operators=table.taken(mine),
+            steps=tuple(step for step in profile.steps if step.device in (None, device)),
+            types=tuple(one for one in profile.types if one.device in (None, device)),
+        )
+
+
+def _shown(root: Path, path: Path) -> str:
+    try:
+        return path.relative_to(root).as_posix()
+    except ValueError:
+        return str(path)

@@ -1,0 +1,112 @@
+"""The operators of one profile with all that is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from npulse.core.formats.profiling.operators import OperatorTable
+from npulse.core.formats.profiling.records import TypeTotal
+
+from ..advice import Advice
+from ..criteria import Criteria
+from ..profile import Profile
+from .bound import GroupBounds, group_bounds
+from .classes import Classes, classes_of
+from .moved_bytes import Moved, moved_of
+from .patterns import advice_of_patterns
+from .shares import Part, Spread, spread_of, sums_by_core, sums_by_core_of_totals
+from .top import By, Top, top, top_of_totals
+from .top_advice import advice_of_top
+from .usable import Usable
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of operators with class, bound and bytes, an element a group each; None where only sums are
+    recorded."""
+
+    top: Top
+    classes: Classes
+    bounds: GroupBounds | None = None
+    moved: Moved | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """table, usable: the rows and which of them count, None where only sums of types are recorded (totals).
+
+    types: grouped by type. spread: how concentrated the time is. cores: core type -> its time.
+    """
+
+    table: OperatorTable | None
+    usable: Usable | None
+    totals: Sequence[TypeTotal]
+    types: Groups
+    spread: Spread
+    cores: dict[str, Part]
+    wall_ns: int | None = None
+    bound_ratio: float = 0.8
+    advice: tuple[Advice, ...] = ()
+
+    def by(self, by: By) -> Groups:
+        """The same operators grouped or ordered in another way."""
+        if by == "type":
+            return self.types
+        if self.table is None or self.usable is None:
+            return _of_totals(self.totals, by, self.wall_ns)
+        return _of_table(self.table, self.usable, by, self.wall_ns, self.bound_ratio)
+
+
+def operators_of(
+    profile: Profile, used: Usable | None, wall_ns: int | None, criteria: Criteria
+) -> Operators | None:
+    """None where the profile has neither rows nor sums. wall_ns: of the profile, where it is known."""
+    table = profile.operators
+    if table is not None and used is not None and table.n_rows:
+        types = _of_table(table, used, "type", wall_ns, criteria.bound_ratio)
+        calls = top(table, used, "call", wall_ns)
+        limits = {
+            "concentrated_percent": criteria.concentrated_percent,
+            "scattered_percent": criteria.scattered_percent,
+        }
+        found = Operators(
+            table,
+            used,
+            (),
+            types,
+            spread_of(types.top, calls, **limits),
+            sums_by_core(table, used),
+            wall_ns,
+            criteria.bound_ratio,
+        )
+        tops: dict[By, Top] = {"type": types.top, "call": calls}
+        said = (
+            *advice_of_top(profile, used, tops, criteria, classes=types.classes, bounds=types.bounds),
+            *advice_of_patterns(profile, used, criteria),
+        )
+        return replace(found, advice=said)
+    if profile.types:
+        types = _of_totals(profile.types, "type", wall_ns)
+        found = Operators(
+            None,
+            None,
+            profile.types,
+            types,
+            spread_of(types.top),
+            sums_by_core_of_totals(profile.types),
+            wall_ns,
+        )
+        return replace(found, advice=tuple(advice_of_top(profile, None, {"type": types.top}, criteria)))
+    return None
+
+
+def _of_table(table: OperatorTable, used: Usable, by: By, wall_ns: int | None, bound_ratio: float) -> Groups:
+    found = top(table, used, by, wall_ns)
+    bounds = group_bounds(table, used, found, bound_ratio)
+    return Groups(found, classes_of(found, bounds.ratios), bounds, moved_of(table, used, found))
+
+
+def _of_totals(totals: Sequence[TypeTotal], by: By, wall_ns: int | None) -> Groups:
+    found = top_of_totals(totals, by, wall_ns)
+    return Groups(found, classes_of(found))

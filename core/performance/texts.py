@@ -1,0 +1,120 @@
+"""Words of the performance area that belong to no single analysis, in English and Chinese."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "answer-idle": ("first: IDLE", "首要：空闲"),
+    "answer-communication": ("first: COMMUNICATION", "首要：通信"),
+    "answer-compute": ("first: COMPUTE", "首要：计算"),
+    "answer-unknown": ("first: unknown", "首要：未知"),
+    "told-answer": ("{label}: {answer}. {why}", "{label}：{answer}。{why}"),
+    "told-wall": (
+        "wall {wall}, busy {busy} ({busy_percent} %), idle {idle} ({idle_percent} %); computing {compute}, communication {communication} of which {exposed} is not hidden{sum} ({source})",
+        "总时长 {wall}，忙碌 {busy}（{busy_percent} %），空闲 {idle}（{idle_percent} %）；计算 {compute}，通信 {communication}，其中未掩盖 {exposed}{sum}（{source}）",
+    ),
+    "told-sum": (
+        "; sum of kernels {sum} ({percent} % of wall)",
+        "；kernel 总和 {sum}（总时长的 {percent} %）",
+    ),
+    "told-rows": (
+        "{used} of {rows} calls count, {total} in all; {n_types} types",
+        "{rows} 个调用中 {used} 个可用，共 {total}；{n_types} 种类型",
+    ),
+    "told-totals": (
+        "{n_types} types, {total} in all (sums of the tool alone)",
+        "{n_types} 种类型，共 {total}（仅工具汇总）",
+    ),
+    "told-aside": (
+        "not counted: {list}",
+        "未计入：{list}",
+    ),
+    "told-aside-more": ("{n} more", "另有 {n} 条"),
+    "told-encoding": ("encodings: {list}", "编码：{list}"),
+    "reason-absent": ("no duration", "无耗时"),
+    "reason-negative": ("negative", "负数"),
+    "reason-too long": ("cannot be that long", "不可能这么长"),
+    "reason-repeated": ("repeated", "重复"),
+    "told-strays": (
+        "set aside, at impossible times: {list}",
+        "时间不可能，已搁置：{list}",
+    ),
+    "told-class": ("by class: {list}", "按类别：{list}"),
+    "told-core": ("by core: {list}", "按执行单元：{list}"),
+    "told-profiles": ("{n} profiles; the table is of {label}", "{n} 个 profile；表格为 {label}"),
+    "told-other": ("also {label}: {answer}{figures}", "另有 {label}：{answer}{figures}"),
+    "told-waits": ("waits for {label}", "在等 {label}"),
+    "told-other-wall": (", idle {idle} % of {wall}", "，空闲占 {wall} 的 {idle} %"),
+    "told-other-top": (
+        "; {total} in {n} calls, first {name} ({percent} %)",
+        "；{n} 个调用共 {total}，首位 {name}（{percent} %）",
+    ),
+    "told-kernels": ("{n} kernels of msOpProf", "{n} 个 msOpProf kernel"),
+    "told-raw": ("{n} sessions without any exported figures", "{n} 个会话没有导出结果"),
+    "told-serving": (
+        "first token {first}, {rate} tokens/s ({basis})",
+        "首 token {first}，{rate} tokens/s（{basis}）",
+    ),
+    "told-cut": ("the source has no end: figures are of what is whole", "源文件不完整：数据仅含完整部分"),
+    "source-timeline": ("tasks of the timeline", "时间线任务"),
+    "source-lanes": ("lanes of the overlap analysis", "Overlap Analysis 泳道"),
+    "source-operators": ("union of the calls in the operator table", "算子表调用的并集"),
+    "source-steps": ("sums of step_trace_time", "step_trace_time 的和"),
+    "head-type": ("operator type", "算子类型"),
+    "head-call": ("operator", "算子"),
+    "head-calls": ("calls", "次数"),
+    "head-total": ("total us", "总耗时 us"),
+    "head-share": ("share", "占比"),
+    "head-cumulative": ("cum", "累计"),
+    "head-wall": ("of wall", "占总时长"),
+    "head-average": ("average us", "平均 us"),
+    "head-class": ("class", "类别"),
+    "head-bound": ("bound", "瓶颈"),
+    "more-rows": (
+        "... {n} more: --top 0 lists all, --tables has all columns",
+        "…… 另有 {n} 行：--top 0 全部列出，--tables 含所有列",
+    ),
+    "label-row": ("row", "行"),
+    "label-file": ("file", "文件"),
+    "label-source": ("wall, busy and idle", "总时长、忙碌与空闲"),
+    "label-pipes": ("pipes (share of the cycles, weighted by time)", "流水占比（按耗时加权）"),
+}
+
+COLUMNS: Mapping[str, tuple[str, str]] = {
+    "total_us": ("sum of the durations that count", "可用耗时之和"),
+    "share_percent": (
+        "of the sum of all usable durations, i.e. of kernel time, not of wall time",
+        "占所有可用耗时之和（即 kernel 时间），不是占总时长",
+    ),
+    "cumulative_percent": ("share of this row and all above it", "本行及以上的累计占比"),
+    "share_of_wall_percent": (
+        "of the time from first start to last end; with several streams the sum can be above 100",
+        "占首个开始到最后结束的时长；多流时合计可超过 100",
+    ),
+    "class": (
+        "cube, vector, move, communication or AI CPU: by the type as the vendor names it, else by busy pipes, else by core",
+        "cube、vector、搬运、通信或 AI CPU：按类型，其次按繁忙流水，再次按执行单元",
+    ),
+    "bound": (
+        "the pipe that was busy for more than 0.8 of the cycles; none: no pipe was; unknown: no counters",
+        "占比超过 0.8 的流水；none：没有；unknown：没有 PMU 数据",
+    ),
+    "bound_ratio": ("share of the busiest pipe", "最繁忙流水的占比"),
+    "utilization_percent": ("cube_utilization(%), weighted by time", "cube_utilization(%)，按耗时加权"),
+    "moved_bytes": (
+        "inputs and outputs by shape and dtype, once each",
+        "按 shape 与 dtype 计算的输入输出字节，各计一次",
+    ),
+    "bandwidth_gb_per_s": ("moved bytes over duration, 1e9 bytes a second", "搬运字节除以耗时，1e9 字节每秒"),
+    "change_percent": ("against the round before; absent: within the noise", "相对上一轮；空：在噪声之内"),
+    "communication_not_overlapped_us": (
+        "communication beside which nothing was computed; the slow rank has the least",
+        "没有计算与之并行的通信；慢卡的最少",
+    ),
+    "noise_us": ("a smaller difference is none", "小于此值不算变化"),
+    "neighbours_change_us": (
+        "what the calls right before and after it became slower",
+        "其前后相邻调用变慢的量",
+    ),
+}

@@ -1,0 +1,53 @@
+"""The wall time of one profile with all that is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..advice import Advice
+from ..criteria import Criteria
+from ..profile import Profile
+from .advice import advice_of_wall
+from .bottleneck import Bottleneck, bottleneck_of
+from .host import Host, host_of
+from .record import Wall
+from .serving import Serving, serving_of
+from .steps import Steps, steps_of
+from .wall import wall_of
+
+
+@dataclass(frozen=True, slots=True)
+class WallAnalysis:
+    """wall: None where nothing tells of time. bottleneck: the answer that comes first. steps: None where none
+    are recorded."""
+
+    wall: Wall | None
+    bottleneck: Bottleneck
+    host: Host
+    steps: Steps | None
+    serving: Serving
+    advice: tuple[Advice, ...]
+
+
+def analyse_wall(
+    profile: Profile,
+    usable_rows: npt.NDArray[np.bool_] | None,
+    criteria: Criteria,
+    record: Mapping[str, Any] | None = None,
+) -> WallAnalysis:
+    """usable_rows: rows of the operator table that count. record: manifest of the round."""
+    wall = wall_of(profile, usable_rows)
+    steps = steps_of(profile, wall, criteria)
+    return WallAnalysis(
+        wall,
+        bottleneck_of(profile, wall, criteria),
+        host_of(profile, wall, criteria),
+        steps,
+        serving_of(profile, steps, record),
+        tuple(advice_of_wall(profile, wall, criteria, record)),
+    )
