@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from npulse.core.text import safe_text
+
 from ..advice import Words, words
 from ..criteria import Criteria
 from ..profile import Profile
@@ -36,7 +38,7 @@ def bottleneck_of(profile: Profile, wall: Wall | None, criteria: Criteria | None
     """
     limits = criteria if criteria is not None else Criteria()
     if wall is None or not wall.wall_ns:
-        return Bottleneck("unknown", words(TEXTS, "bottleneck unknown", name=profile.label))
+        return Bottleneck("unknown", words(TEXTS, "bottleneck unknown", name=safe_text(profile.label, 120)))
     idle, exposed = wall.idle_share, wall.share(wall.communication_not_overlapped_ns)
     compute = wall.share(wall.compute_ns)
     values = {

@@ -201,7 +201,9 @@ def _roles(
     # the scheduler's own tasks carry no name but their type; kernels of special engines have one
     scheduled = np.array(["STARS_COMMON" in kind.upper() for kind in tasks.kinds] + [False], bool)[tasks.kind]
     kinds = {_key(kind) for kind in tasks.kinds}
-    is_plain = np.array([_key(name) in kinds for name in tasks.names] + [True], bool)[tasks.name]
+    is_plain = np.array([_is_none(name) or _key(name) in kinds for name in tasks.names] + [True], bool)[
+        tasks.name
+    ]
     roles[scheduled & ~is_plain] = KERNEL
     if op_types is None and (~is_plain & (roles == KERNEL)).any():
         # where kernels have names, a task that has none carries something else, e.g. a collective

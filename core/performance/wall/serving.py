@@ -18,7 +18,7 @@ _FIRST_WORDS = ("first_token", "first token", "firsttoken", "ttft", "prefill")
 _NEXT_WORDS = ("decode", "next_token", "next token")
 MIN_TOKENS = 2
 PREFILL_TIMES = 1.5
-"""Steps are taken for tokens if there are three or more, the first one for a prefill if it is longer by this."""
+"""Steps are taken for tokens if there are three or more, the first for a prefill if it is longer by this."""
 _KEYS = ("first_token_ms", "tokens_per_s", "step_ms")
 
 
