@@ -314,6 +314,10 @@ def _row_of(line: bytes, layout: Layout) -> tuple[bytes | None, int]:
         return line, n_columns
     if is_plain and least <= n_outside + 1 < n_columns:
         return line.removesuffix(b"\r") + b"," * (n_columns - 1 - n_outside), n_outside + 1
+    if is_plain and layout.n_least and (n_more := n_outside - n_columns + 1) > 0:
+        bare = line.removesuffix(b"\r")
+        if bare.endswith(b"," * n_more):
+            return bare[:-n_more], n_columns
     cells = _csv_cells(line.removesuffix(b"\r"))
     if cells is None:
         return None, n_outside + 1
