@@ -6,6 +6,7 @@ Judged by type, shapes and data types together: one set of shapes can be fine wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,7 +108,7 @@ def shaped_of(table: OperatorTable, usable: Usable) -> tuple[Shaped, ...]:
     return tuple(found)
 
 
-def matmul_axes(shapes: list[Shape | None], formats: list[str]) -> tuple[Axis, ...]:
+def matmul_axes(shapes: Sequence[Shape | None], formats: Sequence[str]) -> tuple[Axis, ...]:
     """Last axes of both matrices that are no multiple of 256. Blocked formats (FRACTAL_NZ) have no such
     axis."""
     axes = []
@@ -119,7 +120,7 @@ def matmul_axes(shapes: list[Shape | None], formats: list[str]) -> tuple[Axis, .
     return tuple(axes)
 
 
-def attention_axes(inputs: list[Shape | None], outputs: list[Shape | None]) -> tuple[Axis, ...]:
+def attention_axes(inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> tuple[Axis, ...]:
     """Size of a head and length of the sequence that are no multiple of 128.
 
     The statistics of the softmax (batch, heads, sequence, 8) among the tensors tell both; a query of three

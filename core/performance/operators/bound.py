@@ -25,6 +25,8 @@ BOUNDS = ("cube", "vector", "scalar", "mte1", "mte2", "mte3", "fixpipe", "none",
 NONE, UNKNOWN = 7, 8
 _MAC, _VEC, _MTE2 = 0, 1, 4
 _DIGITS = 9  # ratios have three: the error of a sum of floats decides nothing
+_MAX_RATIO = 100.0  # noise makes 1.1 of 1
+_MAX_VALUE = 1e6
 _SIDES = ("", "aic_", "aiv_")
 
 
@@ -71,7 +73,15 @@ def pipe_ratio(table: OperatorTable, pipe: str) -> Floats | None:
             if name in table.arrays:
                 values = table.values(name)
                 found = values if found is None else np.fmax(found, values)
-    return found
+    return None if found is None else _sane(found, _MAX_RATIO)
+
+
+def _sane(values: Floats, most: float) -> Floats:
+    """The same without numbers that are none of a counter: those are absent."""
+    lowest, highest = np.fmin.reduce(values, initial=0), np.fmax.reduce(values, initial=0)
+    if lowest >= 0 and highest <= most:
+        return values
+    return np.where((values >= 0) & (values <= most), values, np.nan)
 
 
 def row_bounds(table: OperatorTable, limit: float = 0.8) -> RowBounds:
@@ -144,7 +154,7 @@ def _of(
 ) -> tuple[Floats, Floats]:
     if name not in table.arrays:
         return np.full(n, np.nan), np.zeros(n)
-    values = table.values(name)[rows]
+    values = _sane(table.values(name)[rows], _MAX_VALUE)
     return _weighted(values, times, groups, n, values > above)
 
 
