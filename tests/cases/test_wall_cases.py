@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from npulse.core.formats.profiling.operators import read_operators
-from npulse.core.formats.profiling.timeline import NONE, Tasks, Timeline, no_tasks
-from npulse.core.formats.profiling.trace import read_trace
+from npulse.core.formats.profiling.timeline import Timeline
+from npulse.core.formats.profiling.trace_timeline import read_timelines
 from npulse.core.performance.profile import Profile
 from npulse.core.performance.wall.advice import advice_of_wall
 from npulse.core.performance.wall.blocks import blocks_of
@@ -27,24 +26,8 @@ def walled(profile: Profile) -> Wall:
 
 
 def timeline_of(folder: Path) -> Timeline:
-    """All events of a small trace as tasks of one stream; nothing names their types."""
-    trace = read_trace(folder / "ASCEND_PROFILER_OUTPUT" / "trace_view.json", root=folder)
-    (block,) = list(trace)
-    events = block.events
-    n = len(events.name)
-    order = np.argsort(events.start_ns, kind="stable")
-    none = np.full(n, NONE)
-    tasks = Tasks(
-        events.start_ns[order],
-        events.duration_ns[order],
-        np.full(n, 3, np.int64),
-        events.name[order],
-        none.astype(np.int32),
-        none.astype(np.int64),
-        tuple(trace.names.labels),
-        (),
-    )
-    return Timeline("trace_view.json", 0, tasks, no_tasks(), no_tasks())
+    (timeline,) = read_timelines(folder / "ASCEND_PROFILER_OUTPUT" / "trace_view.json", root=folder)
+    return timeline
 
 
 @pytest.mark.real

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from npulse.core.formats.profiling.database.timeline import read_database_timeline
 from npulse.core.formats.profiling.operators import read_operators
 from npulse.core.formats.profiling.records import StepTime
 from npulse.core.formats.profiling.timeline import NONE, Span, Tasks, Timeline
+from npulse.core.formats.profiling.trace_timeline import read_timelines
 from npulse.core.performance.profile import Profile
 from npulse.core.performance.wall.bottleneck import bottleneck_of
 from npulse.core.performance.wall.gap_causes import causes_of, longest_gaps
@@ -237,3 +239,25 @@ def test_every_gap_of_the_vendors_free_analysis(shared: Path) -> None:
         if not is_framework and gap.between_ns is not None:
             assert abs(gap.between_ns - ns(row["Reason"].split()[-2])) <= 512
     assert host_of(profile, wall).verdict == "yes"
+
+
+@pytest.mark.real
+def test_our_readers_lead_to_the_same_figures(shared: Path) -> None:
+    trace, database = shared / LEVEL1 / "trace_view.json", shared / DB
+    (from_trace,) = read_timelines(trace, root=shared)
+    pairs = (
+        (of_trace(trace), from_trace),
+        (of_database(database), read_database_timeline(database, root=shared)),
+    )
+    for plain, ours in pairs:
+        first, second = walled(Profile("x", timeline=plain)), walled(Profile("x", timeline=ours))
+        assert (first.start_ns, first.end_ns, first.busy_ns) == (
+            second.start_ns,
+            second.end_ns,
+            second.busy_ns,
+        )
+        assert (first.compute_ns, first.communication_ns) == (second.compute_ns, second.communication_ns)
+        assert (first.overlapped_ns, first.copies_ns) == (second.overlapped_ns, second.copies_ns)
+        assert dict(first.recorded) == dict(second.recorded)
+        hosts = [host_of(Profile("x", timeline=one), wall) for one, wall in ((plain, first), (ours, second))]
+        assert hosts[0].by_host_ns == hosts[1].by_host_ns and hosts[0].latency == hosts[1].latency

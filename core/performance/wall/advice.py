@@ -39,10 +39,14 @@ def advice_of_wall(
     wall: Wall | None,
     criteria: Criteria | None = None,
     record: Mapping[str, Any] | None = None,
+    host: Host | None = None,
 ) -> Iterator[Advice]:
-    """Everything about wall, busy and idle time. record: the manifest of the round (see `serving_of`)."""
+    """Everything about wall, busy and idle time. record: the manifest of the round (see `serving_of`).
+
+    host: as `host_of` has it, where that is known already.
+    """
     limits = criteria if criteria is not None else Criteria()
-    host = host_of(profile, wall, limits)
+    host = host if host is not None else host_of(profile, wall, limits)
     bottleneck = bottleneck_of(profile, wall, limits)
     if wall is not None and wall.wall_ns:
         yield from _idle(profile, wall, host, bottleneck, limits)

@@ -17,6 +17,7 @@ from .bottleneck import Bottleneck, bottleneck_of
 from .host import Host, host_of
 from .record import Wall
 from .serving import Serving, serving_of
+from .serving_advice import asks_tokens
 from .steps import Steps, steps_of
 from .wall import wall_of
 
@@ -42,12 +43,13 @@ def analyse_wall(
 ) -> WallAnalysis:
     """usable_rows: rows of the operator table that count. record: manifest of the round."""
     wall = wall_of(profile, usable_rows)
+    host = host_of(profile, wall, criteria)
     steps = steps_of(profile, wall, criteria)
     return WallAnalysis(
         wall,
         bottleneck_of(profile, wall, criteria),
-        host_of(profile, wall, criteria),
+        host,
         steps,
-        serving_of(profile, steps, record),
-        tuple(advice_of_wall(profile, wall, criteria, record)),
+        serving_of(profile, steps, record, steps_are_tokens=asks_tokens(criteria)),
+        tuple(advice_of_wall(profile, wall, criteria, record, host)),
     )

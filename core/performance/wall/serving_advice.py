@@ -18,6 +18,11 @@ from .texts import TEXTS
 _NAME_CHARS = 60
 
 
+def asks_tokens(limits: Criteria) -> bool:
+    """True if a criterion is about tokens: then steps are taken for them where nothing better is recorded."""
+    return bool(limits.first_token_ms or limits.tokens_per_s)
+
+
 def advice_of_serving(
     profile: Profile,
     steps: Steps | None,
@@ -26,8 +31,7 @@ def advice_of_serving(
     record: Mapping[str, Any] | None = None,
 ) -> Iterator[Advice]:
     """A note on what is recorded; an error for each criterion that is missed, a warning for one unknown."""
-    asks_tokens = bool(limits.first_token_ms or limits.tokens_per_s)
-    serving = serving_of(profile, steps, record, steps_are_tokens=asks_tokens)
+    serving = serving_of(profile, steps, record, steps_are_tokens=asks_tokens(limits))
     basis = _basis(serving)
     if serving.first_token_ms is not None or serving.tokens_per_s is not None:
         yield _note(profile, serving, basis)

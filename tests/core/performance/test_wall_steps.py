@@ -228,7 +228,8 @@ def test_a_lower_clock() -> None:
     profile = clocked([0, 50], [1800, 1500])
     found = frequency_of(profile, wall_of(profile))
     assert found is not None
-    assert (found.rated_mhz, found.rated_source, found.low_mhz) == (1800, "highest", pytest.approx(1500))
+    assert (found.rated_mhz, found.rated_source) == (1800, "highest")
+    assert found.low_mhz == pytest.approx(1500)
     assert (found.n_kernels, found.n_low, found.low_ns, found.kernels_ns) == (10, 5, 50, 100)
     assert found.kernels == (("Add", 5, 50),) and found.low_share == 0.5
     assert found.lost_ns == int(50 * (1 - 1500 / 1800))
@@ -302,6 +303,7 @@ def test_the_record_of_the_round_comes_first() -> None:
     record: dict[str, Any] = {"serving": {"first_token_ms": 120, "tokens_per_s": 25.0}, "step_ms": "9"}
     found = serving_of(marked, None, record)
     assert (found.basis, found.first_token_ms, found.tokens_per_s, found.token_ms) == ("round", 120, 25, 40)
+    bad: Any
     for bad in (True, "120", -1, 0, float("nan"), float("inf"), 10**400, None, [1], {}):
         assert serving_of(marked, None, {"first_token_ms": bad}).basis == "ranges"
     assert serving_of(marked, None, {"serving": 5}).basis == "ranges"
@@ -329,6 +331,7 @@ def test_steps_are_tokens_only_where_somebody_says_so() -> None:
     assert found.tokens_per_s == pytest.approx(2 / 0.05)
     even = of(timeline([(0, 5, 1)], steps=spans(20_000_000, 20_000_000, 20_000_000)))
     found = serving_of(even, steps_of(even, wall_of(even)), steps_are_tokens=True)
-    assert (found.first_token_ms, found.n_tokens, found.tokens_per_s) == (None, 3, pytest.approx(50))
+    assert (found.first_token_ms, found.n_tokens) == (None, 3)
+    assert found.tokens_per_s == pytest.approx(50)
     short = of(timeline([(0, 5, 1)], steps=spans(20_000_000, 20_000_000)))
     assert serving_of(short, steps_of(short, wall_of(short)), steps_are_tokens=True).basis == "nothing"
