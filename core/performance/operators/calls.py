@@ -196,8 +196,8 @@ def stream_order(calls: Calls, rows: Flags) -> Integers:
 
 def _by_first_call(
     kind: npt.NDArray[np.int32], kinds: Sequence[str]
-) -> tuple[npt.NDArray[np.int32], Sequence[str]]:
-    """Types numbered in the order of their first calls: what is equal stands in an order that no file decides."""
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """Types numbered in the order of their first calls: files do not decide in which order equals stand."""
     n = len(kind)
     first = np.full(len(kinds) + 1, n, np.int64)  # the last one is for calls without a type
     first[kind[::-1]] = np.arange(n)[::-1]
