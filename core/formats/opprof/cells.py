@@ -6,6 +6,9 @@ import math
 import re
 
 NONE_WORDS = frozenset({"", "na", "n/a", "nan", "none", "null", "-"})
+MAX_NUMBER = 1e18
+"""Beyond any counter, time or rate of a kernel."""
+
 _MAX_CELL = 64
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,19}(?:\.0*)?", re.ASCII)
@@ -19,14 +22,14 @@ class NotANumberError(ValueError):
 
 
 def number_of(text: str) -> float:
-    """A number, NaN for none. Raises NotANumberError."""
+    """A number up to `MAX_NUMBER`, NaN for none. Raises NotANumberError."""
     text = text.strip()
     if text.lower() in NONE_WORDS:
         return math.nan
     if len(text) > _MAX_CELL or not _NUMBER.fullmatch(text):
         raise NotANumberError(text[:_MAX_CELL])
     value = float(text)
-    if not math.isfinite(value):
+    if not abs(value) <= MAX_NUMBER:
         raise NotANumberError(text[:_MAX_CELL])
     return value
 

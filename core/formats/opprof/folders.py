@@ -141,9 +141,8 @@ def find_kernels(
         raise InputError("the folder does not exist", path=folder)
     walk = _Walk(root, [])
     start = folder
-    while start.name in ("simulator", *_RAW) and start != start.parent:
+    while start.name in ("simulator", *_RAW) and _is_in(start.parent, root):
         start = start.parent
-        real_path(start, root)
     found = list(_kernels(walk, start, _MAX_DEPTH))
     found.sort(key=lambda kernel: _natural(str(kernel.path)))
     if len(found) > MAX_KERNELS:
@@ -157,6 +156,16 @@ def _kernels(walk: _Walk, folder: Path, depth: int) -> Iterator[KernelFolder]:
     if depth < 0 or walk.is_full:
         return
     here = _named(folder)
+    if folder.name == "simulator":  # the run itself: what is above it was not opened
+        here.has_simulator = True
+        _take_simulator(walk, here, folder)
+        yield here
+        return
+    if folder.name in _RAW:
+        here.has_raw = True
+        _take_raw(walk, here, folder)
+        yield here
+        return
     below: list[Path] = []
     for entry in walk.entries(folder):
         path = folder / entry.name
@@ -174,6 +183,14 @@ def _kernels(walk: _Walk, folder: Path, depth: int) -> Iterator[KernelFolder]:
         yield here
     for path in below:
         yield from _kernels(walk, path, depth - 1)
+
+
+def _is_in(folder: Path, root: Path | None) -> bool:
+    try:
+        real_path(folder, root)
+    except InputError:
+        return False
+    return True
 
 
 def _named(folder: Path) -> KernelFolder:

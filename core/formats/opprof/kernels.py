@@ -40,12 +40,16 @@ def read_kernels(
     for n_read, kernel in enumerate(found):
         check(is_cancelled)
         progress(Progress("read", n_read, len(found), "kernels"))
-        kernels.append(_read_kernel(kernel, root, problems if n_read == 0 else (), is_cancelled))
+        kernels.append(_read_kernel(kernel, root, problems if n_read == 0 else (), progress, is_cancelled))
     return tuple(kernels)
 
 
 def _read_kernel(
-    here: KernelFolder, root: Path | None, before: tuple[Problem, ...], is_cancelled: IsCancelled
+    here: KernelFolder,
+    root: Path | None,
+    before: tuple[Problem, ...],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
 ) -> KernelProfile:
     problems = list(before)
     told: list[Basic] = []  # the first one that says a thing counts
@@ -83,11 +87,13 @@ def _read_kernel(
             fails(here.basic_text, error)
     lines, instructions = parts.lines, parts.instructions
     if here.lines:
-        by_core, more = read_source_lines(here.lines, root=root, is_cancelled=is_cancelled)
+        by_core, more = read_source_lines(here.lines, root=root, progress=progress, is_cancelled=is_cancelled)
         lines = by_core or lines
         problems += more
     if here.instructions:
-        of_core, more = read_instructions(here.instructions, root=root, is_cancelled=is_cancelled)
+        of_core, more = read_instructions(
+            here.instructions, root=root, progress=progress, is_cancelled=is_cancelled
+        )
         instructions = of_core or instructions
         problems += more
     values = _first_of(told)

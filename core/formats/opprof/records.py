@@ -126,8 +126,7 @@ class MemoryPath:
 
 @dataclass(frozen=True, slots=True)
 class CacheUse:
-    """Hits of one cache in one block. name: "L2 Cache Read", "L2 Cache Write", "L2 Cache Total", "iCache Total"
-    as the tool has it."""
+    """Hits of one cache in one block. name: "L2 Cache Read", "L2 Cache Total", "iCache Total", as told."""
 
     block_id: int
     name: str

@@ -29,13 +29,18 @@ _INSTRUCTIONS = ("instr", "addr", "pipe", "call_count", "cycles", "running_time"
 
 
 class _Labels:
-    """Texts and their codes, each text once."""
+    """Texts and their codes, each text once. Texts as they came are looked up first: most come many times."""
 
     def __init__(self) -> None:
         self.codes: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
 
     def code(self, text: str) -> int:
-        return self.codes.setdefault(safe_text(text, _MAX_TEXT), len(self.codes))
+        code = self._seen.get(text)
+        if code is None:
+            code = self.codes.setdefault(safe_text(text, _MAX_TEXT), len(self.codes))
+            self._seen[text] = code
+        return code
 
     @property
     def texts(self) -> tuple[str, ...]:

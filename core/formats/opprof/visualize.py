@@ -22,6 +22,7 @@ from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from ...text import safe_text
 from ..json_window import open_input, shown_path
+from . import visualize_code as code
 from . import visualize_parts as parts
 from .visualize_parts import Parts
 
@@ -35,8 +36,8 @@ _SHOWN_PROBLEMS = 20
 _MAX_DIGITS = 400
 
 _READERS: Mapping[int, Callable[[Any, Parts], None]] = {
-    3: parts.take_source_lines,
-    4: parts.take_instructions,
+    3: code.take_source_lines,
+    4: code.take_instructions,
     5: parts.take_basic,
     6: parts.take_compute_chart,
     7: parts.take_compute_table,

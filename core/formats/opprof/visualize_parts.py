@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ...text import safe_text
+from .cells import MAX_NUMBER
 from .records import (
     BlockFigure,
     BlockTime,
@@ -27,7 +26,6 @@ from .records import (
 from .tables import Basic
 
 MAX_RECORDS = 200_000
-MAX_ROWS = 1_000_000
 _MAX_TEXT = 512
 _MAX_ADVICE = 1024
 _MAX_VALUES = 64
@@ -98,14 +96,14 @@ class Parts:
 
 
 def number(value: Any) -> float | None:
-    """A number, or a text of one; None for NA and everything else."""
+    """A number up to `MAX_NUMBER`, or a text of one; None for NA and everything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
         found = float(value) if not isinstance(value, str) or len(value) <= 64 else math.nan
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return found if abs(found) <= MAX_NUMBER else None
 
 
 def whole(value: Any) -> int | None:
@@ -333,109 +331,6 @@ def take_roofline(value: dict[str, Any], found: Parts) -> None:
             unit = text_of(item.get("computility_name", item.get("computilityName")))
             told = number(item.get("ratio"))
             found.keep(found.roofline, RooflinePoint(group, name, unit, x, y, bandwidth, peak, told))
-
-
-@dataclass(slots=True)
-class _Codes:
-    codes: dict[str, int] = field(default_factory=dict)
-    rows: list[int] = field(default_factory=list)
-
-    def add(self, text: str) -> None:
-        self.rows.append(self.codes.setdefault(text, len(self.codes)))
-
-
-@dataclass(slots=True)
-class _Rows:
-    """Values by core as rows: those of cores that did not run the line are left out."""
-
-    cores: tuple[str, ...]
-    core: list[int] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
-    cycles: list[float] = field(default_factory=list)
-
-    def add(self, item: dict[str, Any], found: Parts) -> int:
-        """How many rows a line or an instruction makes."""
-        calls, cycles = item.get("Instructions Executed"), item.get("Cycles")
-        n_before = len(self.core)
-        for i in range(len(self.cores)):
-            n_calls, n_cycles = whole(_at(calls, i)), number(_at(cycles, i))
-            if not n_calls and not n_cycles:
-                continue
-            if len(self.core) >= MAX_ROWS:
-                found.n_cut += 1
-                break
-            self.core.append(i)
-            self.calls.append(-1 if n_calls is None else n_calls)
-            self.cycles.append(math.nan if n_cycles is None else n_cycles)
-        return len(self.core) - n_before
-
-
-def take_source_lines(value: dict[str, Any], found: Parts) -> None:
-    """Kind 3: lines of the source."""
-    rows, sources = _Rows(_cores(value)), _Codes()
-    for file in found.objects(value.get("Files")):
-        source = text_of(file.get("Source"))
-        for line in found.objects(file.get("Lines")):
-            at = whole(line.get("Line"))
-            for _ in range(rows.add(line, found)):
-                sources.add(f"{source}:{'' if at is None else at}")
-    n = len(rows.core)
-    found.lines = SourceLines(
-        rows.cores,
-        tuple(sources.codes),
-        np.array(rows.core, np.int32),
-        np.array(sources.rows, np.int32),
-        np.array(rows.calls, np.int64),
-        np.array(rows.cycles, np.float64),
-        np.full(n, np.nan),
-    )
-
-
-def take_instructions(value: dict[str, Any], found: Parts) -> None:
-    """Kind 4: instructions. Their text is the name and the operands."""
-    rows = _Rows(_cores(value))
-    names, pipes, details, addresses = _Codes(), _Codes(), _Codes(), list[int]()
-    for item in found.objects(value.get("Instructions")):
-        name, _, detail = text_of(item.get("Source")).partition(" ")
-        address = item.get("Address")
-        at = -1
-        if isinstance(address, str) and address[:2].lower() == "0x" and len(address) <= 18:
-            try:
-                at = int(address, 16)
-            except ValueError:
-                found.n_bad += 1
-        for _ in range(rows.add(item, found)):
-            names.add(name)
-            pipes.add(text_of(item.get("Pipe")))
-            details.add(detail)
-            addresses.append(at if at <= _MAX_INT else -1)
-    n = len(rows.core)
-    found.instructions = Instructions(
-        rows.cores,
-        tuple(names.codes),
-        tuple(pipes.codes),
-        tuple(details.codes),
-        np.array(rows.core, np.int32),
-        np.array(names.rows, np.int32),
-        np.array(pipes.rows, np.int32),
-        np.array(details.rows, np.int32),
-        np.array(addresses, np.int64),
-        np.array(rows.calls, np.int64),
-        np.array(rows.cycles, np.float64),
-        np.full(n, np.nan),
-    )
-
-
-def _cores(value: dict[str, Any]) -> tuple[str, ...]:
-    cores = value.get("Cores")
-    return tuple(text_of(core) for core in cores[:1024]) if isinstance(cores, list) else ()
-
-
-def _at(values: Any, i: int) -> Any:
-    """Value of one core; a single number is that of the only core."""
-    if isinstance(values, list):
-        return values[i] if i < len(values) else None
-    return values if i == 0 else None
 
 
 def _without_number(text: str) -> str:

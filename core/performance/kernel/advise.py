@@ -110,7 +110,7 @@ def summary_of(
         duration_us=kernel.duration_us,
         block_dim=kernel.block_dim,
         mix_block_dim=kernel.mix_block_dim,
-        n_cores=len(case.cores),
+        n_cores=len(case.cores) or (len(kernel.lines.cores) if kernel.lines is not None else 0),
         frequency_mhz=kernel.frequency_mhz,
         rated_mhz=kernel.rated_mhz,
         bound=None if leading is None else leading.name,

@@ -29,7 +29,7 @@ from .case import (
 from .core_checks import scalar_parts
 from .cores import by_row, metric_by_core
 from .drawing import roofline_legend
-from .roofline import moved_kb
+from .roofline import moved_kb, nearest_first
 
 _WELL_USED = ("cube", "vector")
 _LEAST_ACTIVE = 0.1
@@ -112,7 +112,7 @@ def check_roofline(case: Case) -> Iterator[Saying]:
         key = f"roof-{roof.kind}-next"
     next_step = text(key, point=name, pipe=pipe)
     severity: Severity = "note" if roof.kind == "compute" or case.is_short else "warning"
-    told = columns_of(roofline_legend(case.points), left=(0, 1))
+    told = columns_of(roofline_legend(nearest_first(case.points)), left=(0, 1))
     by_tool = next((said.text for said in case.kernel.advice if said.part == "roofline"), None)
     figures = {
         "class": roof.name,
@@ -138,7 +138,7 @@ def check_pipe_speed(case: Case) -> Iterator[Saying]:
         used = way_use(case, kind, way, numbers)
         if active is None or used is None or not len(rows):
             continue
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             speed = used[rows] / 100 / active[rows]
         is_told = np.isfinite(speed) & (active[rows] > 0)
         mean_active = mean_of(active[rows])

@@ -77,6 +77,17 @@ def reaches_of(points: Sequence[RooflinePoint]) -> tuple[Reach, ...]:
     return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.ratio))
 
 
+def nearest_first(points: Sequence[RooflinePoint]) -> tuple[RooflinePoint, ...]:
+    """All points, those that come nearest to their roof in front, those without a roof at the end."""
+    reaches = {id(point): reach_of(point) for point in points}
+
+    def place(point: RooflinePoint) -> float:
+        reach = reaches[id(point)]
+        return 1.0 if reach is None else -reach.ratio
+
+    return tuple(sorted(points, key=place))
+
+
 def class_of(points: Sequence[RooflinePoint], cores: Cores, bound_ratio: float = 0.8) -> RoofClass | None:
     """By msOpProf's table; None without a point that has a roof.
 

@@ -60,6 +60,11 @@ def test_the_simulator_writes_a_folder_a_core(tmp_path: Path) -> None:
     for folder in (top, top / "simulator", tmp_path):
         (kernel,) = read_kernels(folder, root=tmp_path)
         assert kernel.layout == "simulator" and kernel.name == OPPROF
+    for folder in (top / "simulator", top / "simulator" / "core0.veccore0"):
+        (kernel,) = read_kernels(folder, root=folder)
+        assert kernel.layout == "simulator" and kernel.name == folder.name
+    for folder in (top, top / "simulator", tmp_path):
+        (kernel,) = read_kernels(folder, root=tmp_path)
         assert kernel.missing == ("visualize_data.bin",)
         assert kernel.lines is not None and kernel.lines.n_rows == 2
         assert sorted(kernel.lines.cores) == ["core0.cubecore0", "core0.veccore0"]
@@ -76,6 +81,8 @@ def test_a_collection_in_progress_is_not_a_result(tmp_path: Path) -> None:
     assert kernel.layout == "collecting" and not kernel.is_finished
     assert (kernel.name, kernel.device, kernel.index, kernel.n_replays) == ("mm_mix_aic", 3, 0, 3)
     assert kernel.duration_us is None and kernel.missing == WHOLE_BOARD
+    (alone,) = read_kernels(dump, root=dump)
+    assert (alone.name, alone.n_replays) == ("mm_mix_aic", 3)
 
 
 def test_the_newest_of_several_tables_is_read_and_the_others_are_named(tmp_path: Path) -> None:
