@@ -14,7 +14,8 @@ from ....text import safe_text
 from ..communication_groups import CommunicationGroup
 from ..records import CommunicationLink, CommunicationTime, StepTime
 from .communication import MATRIX_TABLES, TIME_TABLES, communication_of, links_of
-from .open import Database, open_database
+from .database import Database
+from .open import open_database
 from .steps import MAX_STEPS, PARTS, step_time
 from .values import integer_of, text_of
 

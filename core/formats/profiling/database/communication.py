@@ -16,7 +16,8 @@ from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_c
 from ....text import safe_text
 from ..communication import LOCAL, MAX_PACKETS, MAX_RECORDS, step_of
 from ..records import CommunicationLink, CommunicationTime, LinkUse, Read
-from .open import Database, open_database
+from .database import Database
+from .open import open_database
 from .values import NOTHING, integer_of, ns_of_us, number_of, text_of
 
 TIME_TABLES = ("CommAnalyzerTime", "ClusterCommunicationTime", "ClusterCommAnalyzerTime")

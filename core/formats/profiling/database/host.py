@@ -14,7 +14,8 @@ from ....text import safe_text
 from ..cells import NO_ID
 from ..records import ApiTotal, Read
 from ..timeline import HostCalls, Tasks, no_tasks
-from .open import Database, open_database
+from .database import Database
+from .open import open_database
 from .strings import Strings, kept
 from .values import Integers, Rows, durations, read_rows
 

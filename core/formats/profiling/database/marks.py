@@ -6,7 +6,7 @@ import numpy as np
 
 from ....text import safe_text
 from ..timeline import Span
-from .open import Database
+from .database import Database
 from .steps import read_step_windows
 from .strings import Strings, kept
 from .values import Rows, read_rows

@@ -12,8 +12,9 @@ from ....errors import InputError
 from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..columns import header_key
 from ..tables import ProfilerTable, TableColumn
+from .database import Database
 from .host import enum_of
-from .open import Database, open_database
+from .open import open_database
 from .strings import Coded, Strings, kept
 from .values import Integers, read_rows
 

@@ -14,8 +14,9 @@ from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_c
 from ..cells import NO_ID, NO_START
 from ..columns import BY_NAME, SCHEMA, OperatorColumn
 from ..operators import OperatorTable
+from .database import MAX_ROWS, Database
 from .joins import Calls, Lookup
-from .open import MAX_ROWS, Database, open_database
+from .open import open_database
 from .pmu import Counters, read_counters
 from .steps import steps_of
 from .strings import Coded, Strings, kept
@@ -95,7 +96,7 @@ def devices_of(rows: Rows, tasks: Rows) -> Integers:
     task_devices = tasks.ids("deviceId")
     task = Lookup(tasks.ids("connectionId")).rows(rows.ids("connectionId"))
     devices = np.where((devices < 0) & (task >= 0), task_devices[task], devices)
-    known = np.unique(task_devices)
+    known = np.unique(task_devices[task_devices >= 0])
     return np.where(devices < 0, known[0], devices) if len(known) == 1 else devices
 
 
@@ -155,9 +156,7 @@ class _Reading:
         self._count(info)
         ids = info.ids("globalTaskId")
         found = Lookup(ids).rows(tasks.ids("globalTaskId"))
-        is_used = np.zeros(len(info), np.bool_)
-        is_used[found[found >= 0]] = True
-        n_lost = len(info) - int(is_used[np.maximum(Lookup(ids).rows(ids), 0)].sum()) if len(info) else 0
+        n_lost = len(info) - int(((ids >= 0) & np.isin(ids, tasks.ids("globalTaskId"))).sum())
         if n_lost:
             self._n_dropped += n_lost
             database.note("bad-record", f"COMPUTE_TASK_INFO: {n_lost:,} rows have no task in TASK")

@@ -7,7 +7,8 @@ from pathlib import Path
 from ....progress import IsCancelled, never_cancelled
 from .cluster import STEPS
 from .communication import MATRIX_TABLES, TIME_TABLES
-from .open import Database, open_database
+from .database import Database
+from .open import open_database
 from .operators import has_kernels_of
 from .steps import STEP_TRACE
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ....text import safe_text
 from ..columns import BY_NAME, SCHEMA, OperatorColumn, header_key, own_name
+from .database import Database
 from .joins import Calls
-from .open import Database
 from .strings import Strings
 from .values import Floats, Unread, integers_of, note_unread, numbers_of
 
@@ -78,7 +78,7 @@ def read_counters(database: Database, calls: Calls, n_rows: int, wanted: Collect
     arrays: dict[str, Floats] = {}
     left_out: list[str] = []
     bad = {name: Unread() for name in listed}
-    n_unsure = 0
+    n_unsure = n_given = 0
     for block in database.blocks(TABLE, listed):
         numbers, *values = zip(*block, strict=True)
         tasks = integers_of(values[0], numbers, bad["globalTaskId"])
@@ -103,6 +103,7 @@ def read_counters(database: Database, calls: Calls, n_rows: int, wanted: Collect
             if metric is not None:
                 mine = np.flatnonzero((names == number) & (rows >= 0) & ~np.isnan(amounts))
                 arrays[metric.column.name][rows[mine]] = amounts[mine] / metric.divisor
+                n_given += len(mine)
     for name, cells in bad.items():
         note_unread(database, TABLE, name, cells)
     if n_unsure:
@@ -110,6 +111,9 @@ def read_counters(database: Database, calls: Calls, n_rows: int, wanted: Collect
             f"{TABLE}: {n_unsure:,} values belong to tasks that ran several times, and to no call for sure"
         )
         database.note("bad-record", message)
+    n_again = n_given - sum(int((~np.isnan(array)).sum()) for array in arrays.values())
+    if n_again:
+        database.note("bad-record", f"{TABLE}: {n_again:,} values are of a task and metric that had one")
     if left_out:
         database.note("limit", f"{TABLE}: {len(left_out):,} metrics are more than are read")
     return Counters(columns, arrays, sum(cells.n for cells in bad.values()) + n_unsure, tuple(left_out))

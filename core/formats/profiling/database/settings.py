@@ -13,8 +13,9 @@ from ...json_window import Notes
 from ..json_facts import Facts
 from ..records import ProfilerSettings, Read
 from ..settings import groups_of
+from .database import Database
 from .marks import has_no_end
-from .open import Database, open_database
+from .open import open_database
 from .values import integer_of, text_of
 
 MAX_ENTRIES = 10_000

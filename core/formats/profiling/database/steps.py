@@ -14,8 +14,9 @@ from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_c
 from ....text import safe_text
 from ..cells import NO_ID
 from ..records import Read, StepTime
+from .database import Database
 from .joins import Lookup
-from .open import Database, open_database
+from .open import open_database
 from .values import NOTHING, Integers, Rows, integer_of, ns_of_us, read_rows, text_of
 
 MAX_STEPS = 100_000

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cells import NONE_WORDS
-from .open import Database
+from .database import Database
 from .values import NOTHING, Integers
 
 MAX_TEXT_CHARS = 1 << 16

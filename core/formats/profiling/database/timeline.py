@@ -12,10 +12,11 @@ from ....findings import Problem
 from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..cells import NO_ID
 from ..timeline import NONE, OVERLAP_LANES, Integers, Tasks, Timeline, no_tasks
+from .database import Database
 from .host import HostSide, launches_of, read_host_side, summed
 from .joins import Lookup
 from .marks import garbage_collections, has_no_end, marked_ranges, step_spans
-from .open import Database, open_database
+from .open import open_database
 from .operators import devices_of, has_kernels_of
 from .strings import Coded, Strings, kept
 from .values import NOTHING, Rows, durations, read_rows
@@ -33,7 +34,7 @@ def read_database_timelines(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[Timeline, ...]:
-    """The timelines of all devices in a database, by device.
+    """The timelines of all devices in a database, by device; what tells no device is in one with None.
 
     tasks: all rows of TASK, kind as its taskType. Kernels (those with a row in COMPUTE_TASK_INFO: so the
     vendor counts computing) have a name, other tasks have none, whatever their kind: the parent of fused

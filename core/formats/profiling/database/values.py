@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ....text import safe_text
 from ..cells import NO_ID, NO_NS, NO_START, NONE_WORDS
-from .open import Database
+from .database import Database
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
