@@ -153,10 +153,8 @@ def _framework(shared: _Shared, tasks: Tasks, communication: Tasks) -> Tasks:
     at, connection = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(at, kind="stable")
     at, connection = at[order], connection[order]
-    threads = [shared.names.id(tid) for _, tid in shared.kept.lanes]
-    numbers = np.array([t if isinstance(t, int) and 0 <= t < 2**63 else NONE for t in threads], np.int64)
     name, names = _compacted(found.name[at], shared.names.labels)
-    stream = numbers[found.lane[at]]
+    stream = by_lane(shared.lanes, lambda lane: lane.stream, np.int64)[found.lane[at]]
     kind = np.full(len(at), NONE, np.int32)
     return Tasks(found.start[at], found.duration[at], stream, name, kind, connection, names, ())
 
@@ -183,7 +181,9 @@ def _communication(shared: _Shared, is_mine: Flags) -> Tasks:
     if len(gpu):
         at = np.concatenate([at, gpu[_is_collective(shared, gpu)]])
     at = _in_order(shared.kept, at)
-    code, kinds = _compacted(rows.lane[at], [lane.thread for lane in shared.lanes])
+    lanes = rows.lane[at]
+    is_named = by_lane(shared.lanes, lambda lane: lane.thread != "", np.bool_)[lanes]
+    code, kinds = _compacted(np.where(is_named, lanes, NONE), [lane.thread for lane in shared.lanes])
     return _as_tasks(shared, at, code, kinds)
 
 
@@ -214,12 +214,7 @@ def _as_tasks(
     rows = shared.kept.rows
     name, names = named or _compacted(rows.taken("name", at), shared.names.labels)
     stream = by_lane(shared.lanes, lambda lane: lane.stream, np.int64)[shared.rows.lane[at]]
-    is_gpu = rows.taken("source", at) == GPU_TASK
-    unnamed = np.flatnonzero((stream == NONE) & (is_gpu | (shared.rows.role[at] == TASK)))
-    if len(unnamed):
-        ids = [shared.names.id(tid) for _, tid in shared.kept.lanes]
-        numbers = [i if isinstance(i, int) and 0 <= i < 2**63 else NONE for i in ids]
-        stream[unnamed] = np.array(numbers, np.int64)[shared.rows.lane[at[unnamed]]]
+    stream[shared.rows.role[at] == COMMUNICATION] = NONE  # lanes of groups are no streams
     return Tasks(
         start_ns=rows.taken("start", at),
         duration_ns=rows.taken("duration", at),

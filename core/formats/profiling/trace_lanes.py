@@ -98,8 +98,8 @@ _CATEGORIES: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What one lane is. device: NO_DEVICE where nothing names it. stream: of a device, thread of the host.
-    level: of host calls that say none themselves, a code for `level_name`."""
+    """What one lane is. device: NO_DEVICE where nothing names it. stream: its number or the id
+    of the thread. level: of host calls that say none themselves, a code for `level_name`."""
 
     role: int
     thread: str
@@ -112,12 +112,10 @@ def lane_of(names: TraceNames, pid: int, tid: int) -> Lane:
     """The lane of a pid and a tid (codes), as its names say by now."""
     process = process_of(names, pid)
     thread = names.thread_names.get((pid, tid), "")
-    role = _role(process, thread)
-    stream = -1
-    if role in (TASK, HOST):
-        found = _STREAM.match(thread)
-        number = int(found[1]) if found else names.id(tid)
-        stream = number if isinstance(number, int) and 0 <= number < 2**63 else -1
+    role = _role(names, pid, thread)
+    found = _STREAM.match(thread)
+    number = int(found[1]) if found else names.id(tid)
+    stream = number if isinstance(number, int) and 0 <= number < 2**63 else -1
     level = -1 - LEVELS.index(_LEVELS.get(process, ""))
     return Lane(role, thread, device_of(names, pid), stream, level)
 
@@ -176,17 +174,17 @@ def bits_of(label: str) -> int:
     return bits
 
 
-def _role(process: str, thread: str) -> int:
-    if not process:
-        return UNKNOWN
-    role = _ROLES.get(_key(process), OTHER)
-    if thread == "Python GC":
+def _role(names: TraceNames, pid: int, thread: str) -> int:
+    key = _key(process_of(names, pid))
+    # a label alone may be followed by the name
+    role = _ROLES.get(key, OTHER if pid in names.process_names else UNKNOWN)
+    if role != UNKNOWN and thread == "Python GC":
         return PAUSE
     if role == TASK and thread == "Steps":
         return STEP
     if role == TASK and thread.startswith("Scope Name"):
         return OTHER
-    if role == COMMUNICATION and _key(process) != "communicationop":
+    if role == COMMUNICATION and key != "communicationop":
         # planes have the pieces of the operations
         if not thread:
             return UNKNOWN
