@@ -96,9 +96,9 @@ def operators_table(
         _integers("block_dim", top.block_dim, NO_ID),
         *_moved_columns(groups, n),
         _change(groups, changes, kind),
-        text_column("role", [(roles or {}).get(top.label(i)) if top.name[i] >= 0 else None for i in range(n)])
+        text_column("role", [(roles or {}).get(top.label(i), "ok") for i in range(n)])
         if n <= 100_000
-        else text_column("role", [None] * n),
+        else text_column("role", ["ok"] * n),
         _lines(operators, groups, n),
     ]
     return Table("performance", tuple(columns))

@@ -75,6 +75,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "... {n} more: --top 0 lists all, --tables has all columns",
         "…… 另有 {n} 行：--top 0 全部列出，--tables 含所有列",
     ),
+    "row-headline": (
+        "{total} us in {calls} calls, {share} % of kernel time",
+        "{calls} 次调用共 {total} us，占 kernel 时间的 {share} %",
+    ),
+    "label-next": ("next", "下一步"),
+    "label-longest": (
+        "longest calls (duration, name, input shapes, line)",
+        "最长的调用（耗时、名称、输入 shape、行号）",
+    ),
     "label-row": ("row", "行"),
     "label-file": ("file", "文件"),
     "label-source": ("wall, busy and idle", "总时长、忙碌与空闲"),
@@ -116,5 +125,37 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "neighbours_change_us": (
         "what the calls right before and after it became slower",
         "其前后相邻调用变慢的量",
+    ),
+}
+
+KIND_NAMES: Mapping[str, tuple[str, str]] = {
+    "msprof": ("msprof session", "msprof 会话"),
+    "pytorch": ("Ascend PyTorch profiler directory", "Ascend PyTorch Profiler 目录"),
+    "mindspore": ("MindSpore profiler directory", "MindSpore Profiler 目录"),
+}
+STATES: Mapping[str, tuple[str, str]] = {
+    "collecting": (
+        "collection has not ended (or was killed: compare the time of the last change with the process)",
+        "采集未结束（或已被杀死：对照最后修改时间与进程）",
+    ),
+    "collected": ("collected, not parsed", "已采集，未解析"),
+    "parsing": ("parsing has begun and not ended", "解析已开始但未结束"),
+    "parsed": ("parsed, not exported", "已解析，未导出"),
+    "exporting": ("export has begun and not ended", "导出已开始但未结束"),
+    "exported": ("exported, but nothing of it is here", "已导出，但导出结果不在此处"),
+}
+
+RAW: Mapping[str, tuple[str, str]] = {
+    "raw": (
+        "{kind}, raw: {state}. {who}{n} raw files, {size:,} bytes; there is no {missing}.",
+        "{kind}，原始数据：{state}。{who}{n} 个原始文件，{size:,} 字节；缺少 {missing}。",
+    ),
+    "next": (
+        "Export it (nothing is started by itself): {command}",
+        "解析导出（不会自动执行）：{command}",
+    ),
+    "next-collecting": (
+        "Export a copy, never this folder while it is written: an export freezes it. cp -r {folder} COPY, then on COPY: {command}",
+        "采集中请导出副本而不是本目录：导出会使其冻结。cp -r {folder} COPY，然后对 COPY 执行：{command}",
     ),
 }

@@ -12,6 +12,7 @@ BUILT: dict[str, tuple[str, str]] = {
     "precision": (".precision", "PrecisionPane"),
     "overflow": (".overflow", "OverflowPane"),
     "memory": (".memory", "MemoryPane"),
+    "performance": (".performance", "PerformancePane"),
 }
 """Area to (module beside this one, class). An area that does not stand here gets the pending pane."""
 
