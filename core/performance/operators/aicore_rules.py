@@ -16,8 +16,8 @@ import numpy.typing as npt
 from npulse.core.formats.profiling.operators import OperatorTable
 
 from .bound import PIPES, pipe_ratio
-from .calls import groups_of, kind_of
-from .keys import keys_of
+from .calls import kind_of
+from .keys import combined, keys_of
 from .tensors import Shape, format_of, n_elements, parts_of, shapes_of
 from .usable import Usable
 
@@ -34,7 +34,7 @@ MIN_VECTOR_NS = 10**9
 _MATMUL_CORES = ("AI_CORE", "MIX_AIC", "KERNEL_AICORE", "KERNEL_MIX_AIC")
 _VECTOR_CORES = ("AI_VECTOR_CORE", "MIX_AIV", "KERNEL_AIVEC", "KERNEL_MIX_AIV")
 _SOFTMAX_LAST = 8
-_MAX_SHAPED = 100_000
+_MAX_SHAPED = 2000
 _DIGITS = 9  # ratios have three: the error of a sum of floats decides nothing
 
 
@@ -70,7 +70,7 @@ class Shaped:
 
 
 def shaped_of(table: OperatorTable, usable: Usable) -> tuple[Shaped, ...]:
-    """All that the advisor's limits are for, the most time first.
+    """All that the advisor's limits are for, the most time first; 2,000 sets of shapes at most.
 
     Matrix multiplications on cube cores whose tensors have 100 MB together (2 bytes an element, all calls);
     FlashAttentionScore and its gradient; vector operators of types with 1 % of the time or a second.
@@ -82,26 +82,26 @@ def shaped_of(table: OperatorTable, usable: Usable) -> tuple[Shaped, ...]:
     is_vector = _marked(table.values("core_type"), [core in _VECTOR_CORES for core in cores])
     is_matmul = _marked(keys.codes, [kind == "matmul" for kind in kinds]) & is_cube
     is_attention = _marked(keys.codes, [(kind or "").startswith("attention") for kind in kinds])
-    wanted = usable.rows & (is_matmul | is_attention | (is_vector & ~is_matmul))
+    vector_types = _heavy_types(keys.codes[usable.rows & is_vector], table, usable, is_vector)
+    is_heavy = is_vector & _marked(keys.codes, [code in vector_types for code in range(len(kinds))])
+    is_special = is_matmul | is_attention
+    wanted = usable.rows & (is_special | is_heavy)
     rows = np.flatnonzero(wanted & ~table.is_absent("input_shapes"))
     if not len(rows):
         return ()
     columns = [keys.codes[rows]]
     columns += [table.values(n)[rows] for n in ("core_type", "input_shapes", "input_dtypes", "output_shapes")]
-    groups, first = groups_of(*columns)
+    groups, first = combined(*columns)
     n_groups = len(first)
     times = table.values("duration_ns")[rows]
     totals = np.bincount(groups, weights=times, minlength=n_groups).astype(np.int64)
     counts = np.bincount(groups, minlength=n_groups)
     means = _means(table, rows, groups, n_groups)
-    vector_types = _heavy_types(keys.codes[usable.rows & is_vector], table, usable, is_vector)
     found = []
     for group in np.argsort(-totals, kind="stable")[:_MAX_SHAPED].tolist():
         row = int(rows[first[group]])
         code = int(keys.codes[row])
-        kind = kinds[code] if (is_matmul | is_attention)[row] else "vector"
-        if kind is None or (kind == "vector" and code not in vector_types):
-            continue
+        kind: Kind = (kinds[code] if is_special[row] else None) or "vector"
         one = _shaped(table, row, kind, keys.labels[code], int(counts[group]), int(totals[group]))
         if one is not None:
             found.append(_reached(one, dict(zip(PIPES, means[:, group].tolist(), strict=True))))

@@ -163,6 +163,11 @@ def _weighted(
 ) -> tuple[Floats, Floats]:
     """Mean of each group weighted by time, and the time that it rests on."""
     there = counts & ~np.isnan(values)
+    if len(groups) == n:  # every group is one call
+        there &= times > 0
+        single, lasted = np.full(n, np.nan), np.zeros(n)
+        single[groups[there]], lasted[groups[there]] = values[there], times[there]
+        return single, lasted
     weights: Floats = np.bincount(groups[there], weights=times[there], minlength=n).astype(np.float64)
     sums = np.bincount(groups[there], weights=times[there] * values[there], minlength=n)
     with np.errstate(invalid="ignore", divide="ignore"):

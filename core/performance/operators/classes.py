@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .calls import kind_of
-from .keys import type_in
+from .keys import combined, type_in
 from .top import Top
 
 Class = Literal["cube", "vector", "move", "communication", "aicpu", "unknown"]
@@ -112,10 +112,10 @@ def classes_of(top: Top, ratios: npt.NDArray[np.float64] | None = None) -> Class
     n = len(top)
     by_type = np.full(n, UNKNOWN, np.int8)
     by_core = np.full(n, UNKNOWN, np.int8)
-    pairs = top.op_type.astype(np.int64) * (len(top.cores) + 1) + top.core + 1
-    for pair in np.unique(pairs).tolist():
-        op_type, core = divmod(pair, len(top.cores) + 1)
-        by_type[pairs == pair] = class_of(top.op_types[op_type], top.cores[core - 1] if core else "")
+    if n:
+        pairs, first = combined(top.op_type, top.core)
+        found = [class_of(top.type_of(group), top.core_type(group)) for group in first.tolist()]
+        by_type = np.array(found, np.int8)[pairs]
     cores = [text.upper() for text in top.cores]
     for number, core in enumerate(cores):
         if core in _VECTOR_CORES or core in _CUBE_MIX:

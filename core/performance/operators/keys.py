@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,13 @@ import numpy.typing as npt
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
 
 Codes = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
 
 _HASH = re.compile(r"_[0-9a-f]{32}(?:_\d+)*(?=_|$)", re.ASCII)
 _COLLECTIVE = re.compile(r"(hcom_[A-Za-z0-9]{1,40}_)_?[0-9_]*", re.ASCII)
 _NUMBERED = re.compile(r"(trans_[A-Za-z0-9]{1,40})_\d{1,9}", re.ASCII)
 _MAX_NAME = 4096
+_DENSE = 4
 
 
 def stem_of(name: str) -> str:
@@ -76,3 +79,28 @@ def keys_of(table: OperatorTable) -> Keys:
         code_of[name] = place
     codes[without] = code_of[names[without]]
     return Keys(codes, labels, False)
+
+
+def combined(*codes: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+    """Rows with the same codes (from -1 on) as one group: (group of each row, first row of each group).
+
+    Column by column: as long as there are few combinations nothing is sorted.
+    """
+    n = len(codes[0])
+    group = np.zeros(n, np.int64)
+    n_groups = 1 if n else 0
+    for column in codes:
+        n_values = int(column.max()) + 2 if n else 0
+        keys = group * n_values + (column + 1)
+        size = n_groups * n_values
+        if size <= max(_DENSE * n, 1024):
+            is_there = np.zeros(size, np.bool_)
+            is_there[keys] = True
+            place = np.cumsum(is_there) - 1
+            group, n_groups = place[keys], int(np.count_nonzero(is_there))
+        else:
+            distinct, inverse = np.unique(keys, return_inverse=True)
+            group, n_groups = inverse.reshape(-1).astype(np.int64), len(distinct)
+    first = np.zeros(n_groups, np.int64)
+    first[group[::-1]] = np.arange(n - 1, -1, -1)  # the last one that is written stays
+    return group, first

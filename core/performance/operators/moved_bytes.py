@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
 
-from .calls import groups_of
-from .keys import type_in
+from .keys import combined, type_in
 from .tensors import ITEM_BYTES, dtypes_of, n_elements, shapes_of
 from .top import Top
 from .usable import Usable
@@ -71,7 +70,7 @@ def moved_bytes(table: OperatorTable, rows: Integers) -> Integers:
     if not len(rows) or any(name not in table.arrays for name in _COLUMNS):
         return np.full(len(rows), NO_BYTES, np.int64)
     codes = [table.values(name)[rows] for name in _COLUMNS]
-    combination, first = groups_of(*codes)
+    combination, first = combined(*codes)
     found = np.full(len(first), NO_BYTES, np.int64)
     texts = [table.texts(name) for name in _COLUMNS]
     for place, row in enumerate(first.tolist()):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.profiling.operators import NO_ID, NO_NS, OperatorReader, OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
-from npulse.core.performance.operators.keys import stem_of, type_in
+from npulse.core.performance.operators.keys import combined, stem_of, type_in
 from npulse.core.performance.operators.shares import (
     spread_of,
     sums_by_core,
@@ -169,6 +169,16 @@ def test_narrowed_to_some_rows() -> None:
 def test_names_without_what_differs_from_call_to_call(name: str, stem: str, op_type: str | None) -> None:
     assert stem_of(name) == stem
     assert op_type is None or type_in(name) == op_type
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 10**6), st.integers(-1, 1)), max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_rows_with_the_same_codes_are_one_group(rows: list[tuple[int, int, int]]) -> None:
+    columns = [np.array([one[i] for one in rows], np.int32) for i in range(3)]
+    group, first = combined(*columns)
+    assert len(first) == len(set(rows))
+    for i, one in enumerate(rows):
+        assert rows[first[group[i]]] == one and first[group[i]] == rows.index(one)
 
 
 # ---- top ----
