@@ -153,6 +153,18 @@ def test_what_is_no_number_is_absent_and_told(file: Path) -> None:
     assert all(problem.byte is not None for problem in read.problems)
 
 
+def test_links_that_moved_nothing_are_left_out(file: Path) -> None:
+    links = {
+        "RDMA": UNUSED,
+        "PCIE": {**UNUSED, "Size Distribution": {"1": [1, 0]}},
+        "SIO": {**UNUSED, "Transit Time(ms)": 0.5},
+        "SDMA": {},
+    }
+    read = read_communication(written(file, {NAME: {"Communication Bandwidth Info": links}}))
+    found = [(link.transport, link.size_mb, link.time_ms) for link in read.records[0].links]
+    assert found == [("PCIE", 0, 0), ("SIO", 0, 0.5), ("SDMA", None, None)]
+
+
 def test_starts_are_exact(file: Path) -> None:
     text = '{"a": {"Communication Time Info": {"Start Timestamp(us)": %s}}}'
     for written_as in ("1764246878131995.321", '"1764246878131995.321\\t"'):

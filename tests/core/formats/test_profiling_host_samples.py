@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
-from npulse.core.formats.profiling import host_samples
+from npulse.core.formats.profiling import host_samples, stars_records
 from npulse.core.formats.profiling.host_samples import read_host_cpu, read_host_memory
 from npulse.core.formats.profiling.stars_records import TaskRecords, count_task_records
 
@@ -74,7 +74,7 @@ def test_cpu_cut_at_every_byte(tmp_path: Path) -> None:
 
 def test_samples_that_do_not_rise_are_counted(tmp_path: Path) -> None:
     raw = (
-        CPU + "time 1060000000\n1 1\n" + stat(3, 9, 9) + "time x\n1 1\n" + stat(3, 9, 9) + "time 2\n"
+        CPU + "time 1080000000\n1 1\n" + stat(3, 9, 9) + "time x\n1 1\n" + stat(3, 9, 9) + "time 2\n"
     ).encode()
     found = read_host_cpu(sliced(tmp_path, raw))
     assert (found.ns.tolist(), found.n_dropped) == ([*CPU_NS, 1080000000], 2)
@@ -103,10 +103,10 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_slices_that_are_missing(tmp_path: Path) -> None:
-    paths = sliced(tmp_path, b"1 1 1\n2 1 1\n3 1 1\n", 6, 12)
+    paths = sliced(tmp_path, b"1 1 1\n22 1 1\n33 1 1\n", 8, 13)
     paths[1].unlink()
-    found = read_host_memory(paths)
-    assert found.ns.tolist() == [1, 3] and [p.kind for p in found.problems] == ["unreadable"]
+    found = read_host_memory(paths)  # the half line before the gap is not joined to what is behind it
+    assert found.ns.tolist() == [1, 33] and [p.kind for p in found.problems] == ["unreadable"]
     with pytest.raises(InputError, match="does not exist"):
         read_host_memory([paths[1]])
     assert len(read_host_cpu([]).ns) == 0
@@ -144,6 +144,14 @@ def test_task_records(tmp_path: Path) -> None:
     assert count_task_records([]) == TaskRecords()
     with pytest.raises(InputError):
         count_task_records([tmp_path / "none"])
+
+
+def test_task_records_whatever_a_read_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stars_records, "BLOCK_BYTES", 100)
+    paths = sliced(tmp_path, (record(0) + record(1)) * 20)
+    assert count_task_records(paths) == TaskRecords(40, 20, 20, 0, 0, False)
+    monkeypatch.setattr(stars_records, "MAX_BYTES", 640)
+    assert count_task_records(paths).is_partial
 
 
 def test_task_records_cut_at_every_byte(tmp_path: Path) -> None:

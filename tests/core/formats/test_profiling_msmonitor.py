@@ -251,6 +251,36 @@ def test_values_of_wrong_types() -> None:
     assert {p.kind for p in log.problems} == {"bad-record"}
 
 
+def test_lines_that_only_together_are_json() -> None:
+    halves = [
+        b'{"kind": "Kernel"},{"kind": [1',
+        b"2]}",
+        b'{"kind": "a"},{"kind": "b"}',
+        b'{"kind": "a"',
+        b"}",
+    ]
+    log = log_of(b"\n".join([*halves[:2], b""]))
+    assert (log.n_dropped, len(log.kernels), log.others) == (2, 0, {})
+    log = log_of(halves[2] + b"\n")
+    assert (log.n_dropped, log.others) == (1, {})
+
+
+def test_equal_starts_keep_the_order_of_the_file() -> None:
+    log = log_of(lines_of([kernel(i % 2, 9, i) for i in range(100)]))
+    assert log.kernels.connection.tolist() == [*range(0, 100, 2), *range(1, 100, 2)]
+
+
+def test_one_number_of_more_than_64_bits() -> None:
+    log = log_of(lines_of([kernel(0, 5, 2**63), kernel(1, 5, 2**63 - 1), kernel(2, 5, 4, endNs=2**63)]))
+    assert log.kernels.connection.tolist() == [-1, 2**63 - 1] and log.n_dropped == 1
+    assert [p.line for p in log.problems] == [1, 3]
+
+
+def test_a_mark_of_one_moment() -> None:
+    log = log_of(lines_of([{"kind": "Marker", "name": "a", "startNs": 5, "sourceKind": "Host"}]))
+    assert log.marks == (Span("a", 5, 5),)
+
+
 # ---- files ----
 
 
@@ -379,6 +409,22 @@ def test_timelines() -> None:
         HostCalls("API", "KernelLaunch", 2, 25, 20, T0 + 10, T0 + 45),
         HostCalls("RuntimeAPI", "rtMalloc", 1, 4, 4, T0 + 5, T0 + 9),
     )
+
+
+def test_rows_stay_with_their_lines(tmp_path: Path) -> None:
+    """Communication that starts before kernels, in another file."""
+    first, second = (tmp_path / f"msmonitor_1_2026080112150045{i}_0.jsonl" for i in (1, 2))
+    first.write_bytes(lines_of([kernel(500, 600), kernel(100, 200)]))
+    second.write_bytes(lines_of([call(0, 1), collective(0, 50), collective(300, 400)]))
+    table = operators_of(read_msmonitor([first, second], root=tmp_path))
+    places = [(table.files[table.file[row]], int(table.line[row])) for row in range(4)]
+    assert places == [(second.name, 2), (first.name, 2), (second.name, 3), (first.name, 1)]
+    assert [table.text("core_type", row)[:4] for row in range(4)] == ["COMM", "AI_V", "COMM", "AI_V"]
+
+
+def test_what_has_no_correlation_was_started_by_nobody() -> None:
+    (timeline,) = timelines_of(log_of(lines_of([call(0, 1, correlationId=-1), kernel(5, 6, -1)])))
+    assert len(timeline.launches) == 0
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,17 @@ def test_an_open_slice_means_collecting(tmp_path: Path) -> None:
     assert read_session(session).state == "collecting"
 
 
+def test_a_state_is_that_of_every_part(tmp_path: Path) -> None:
+    session = tmp_path / PROF
+    start(session)
+    stop(session)
+    (session / "device_3" / "end_info.3").unlink()
+    assert read_session(session).state == "collecting"
+    put(session / "device_3" / "end_info.3", END)
+    put(session / "host" / "data" / "all_file.complete")
+    assert read_session(session).state == "parsing"
+
+
 @pytest.mark.parametrize("name", ["device_0/summary/op_summary_0_1.csv", "msprof_20260801120000.db"])
 def test_other_output(tmp_path: Path, name: str) -> None:
     session = tmp_path / PROF
@@ -174,6 +185,7 @@ def test_how_to_export(tmp_path: Path, suffix: str, package: str, folder: str) -
     assert (found.rank, found.pid, found.devices) == (3, 77, (3,))  # the rank by the folder's name
     assert (found.n_slices, found.n_files, found.size_bytes) == (3, 4, 268)
     assert found.export_argv == ("python3", "-c", found.export_code)
+    assert suffix == "pt" or folder != "中文" or folder in found.export_code  # as people read it
     # what is called, and with what, as Python sees it
     imported, call = ast.parse(found.export_code).body
     assert isinstance(imported, ast.ImportFrom) and imported.module == f"{package}.profiler.profiler"

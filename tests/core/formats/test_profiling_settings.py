@@ -154,6 +154,13 @@ def test_groups_as_text(tmp_path: Path) -> None:
     assert "its text is no JSON" in read.problems[0].message
 
 
+def test_numbers_of_more_than_64_bits(tmp_path: Path) -> None:
+    value = {"config": {"common_config": {"schedule": {"active": 2**63}}}, "rank_id": str(2**63)}
+    read = read_profiler_info(written(tmp_path / "profiler_info.json", value))
+    assert (read.records[0].rank, read.records[0].expected_active) == (None, None)
+    assert len(read.problems) == 2
+
+
 # ---- files of msprof ----
 
 
