@@ -61,7 +61,7 @@ def latency(waits: list[int]) -> Latency | None:
 
 
 def test_latency() -> None:
-    found = latency([90_000_000, 30, -5, 10, 20, 40])  # the first one pays for loading
+    found = latency([90_000_000, 30, -50, 10, 20, 40])  # the first one pays for loading
     assert found is not None
     assert (found.n, found.median_ns, found.p90_ns, found.max_ns, found.n_negative) == (5, 20, 40, 40, 1)
     assert (found.trend, found.queue) == ("unknown", "empty")
