@@ -29,6 +29,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.precision", "core.memory", "core.performance", "core.device"),
     ("core.checkup", "core.capture", "core.watch", "core.report"),
     ("core.areas",),
+    ("core.diff",),
     ("core.api",),
     ("keymaps", "sample_runs"),
     ("tui",),

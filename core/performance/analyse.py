@@ -288,13 +288,28 @@ def _before(work: _Work, earlier: Earlier) -> Performance | None:
 
 def _changes(settings: Settings, now: Analysed, before: Performance) -> Changes | None:
     """Against the same rank of the round before, else its first profile."""
+    earlier = _same_rank(before, now)
+    return compared(earlier, now, settings, before.round, "") if earlier is not None else None
+
+
+def changes_between(before: Performance, after: Performance, old: str, new: str) -> Changes | None:
+    """Two analyses side by side, by the profile that the later one shows; old, new: what they are called."""
+    now = after.shown
+    earlier = _same_rank(before, now) if now is not None else None
+    if now is None or earlier is None:
+        return None
+    return compared(earlier, now, after.settings, before.round or old, after.round or new)
+
+
+def _same_rank(before: Performance, now: Analysed) -> Analysed | None:
+    """The profile with rows of the same rank, else the one that is shown first."""
     candidates = [
         one for one in before.profiles if one.operators is not None and one.operators.usable is not None
     ]
     same = [one for one in candidates if one.profile.rank == now.profile.rank]
-    return (
-        compared(same[0] if same else candidates[0], now, settings, before.round, "") if candidates else None
-    )
+    if same:
+        return same[0]
+    return before.shown if before.shown in candidates else candidates[0] if candidates else None
 
 
 def compared(before: Analysed, now: Analysed, settings: Settings, old: str, new: str) -> Changes | None:

@@ -11,12 +11,14 @@ from npulse.core.text import Lang, columns_of, safe_text, say
 
 from .advice import AREA
 from .analyse import Analysed, Performance
+from .changes.advice import advice_of_changes
+from .changes.compare import Changes
 from .operators.analysis import Operators
 from .operators.calls import time_text
 from .operators.classes import CLASSES
 from .operators.shares import sums_by_class
 from .operators.top import NO_COUNT, Top
-from .table import kinds_of, performance_table
+from .table import changes_table, kinds_of, performance_table
 from .texts import TEXTS
 from .wall.record import Wall
 
@@ -44,6 +46,45 @@ def report(found: Performance, *, lang: Lang = "en", tables: bool = False) -> Re
         tables={table.name: table for table in map(lambda kind: performance_table(found, kind), _kept(found))}
         if tables
         else {},
+    )
+
+
+def changes_report(
+    found: Performance, changes: Changes, *, lang: Lang = "en", tables: bool = False
+) -> Report:
+    """Two rounds side by side as a report of their own. found: the later one."""
+    findings = tuple(advice.finding(lang) for advice in advice_of_changes(changes))
+    table = changes_table(changes)
+    rows = [[say(TEXTS, f"head-{name}", lang) for name in ("type", "before", "after", "change", "noise")]]
+    for one in changes.types[: found.settings.top if found.settings.top > 0 else TOP]:
+        percent = "" if one.time.percent is None else f" ({one.time.percent:+.2f} %)"
+        noise = "?" if one.time.noise_ns is None else f"{one.time.noise_ns / 1000:,.2f}"
+        rows.append(
+            [
+                safe_text(one.name, 60),
+                f"{one.time.before_ns / 1000:,.2f}",
+                f"{one.time.after_ns / 1000:,.2f}",
+                f"{one.time.delta_ns / 1000:+,.2f}{percent}",
+                f"{noise} {say(TEXTS, f'change-{one.time.verdict}', lang)}",
+            ]
+        )
+    return Report(
+        command=AREA,
+        run=str(found.root),
+        verdict=verdict_from(findings, found.problems),
+        findings=findings,
+        summary={
+            f"{name}_{key}": value
+            for name, part in changes.totals.items()
+            for key, value in (
+                ("before_us", part.before_ns / 1000),
+                ("after_us", part.after_ns / 1000),
+                ("verdict", part.verdict),
+            )
+        },
+        problems=found.problems,
+        told=tuple(columns_of(rows)),
+        tables={table.name: table} if tables else {},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from npulse.core.run.discover import discover
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Artifact, Run
 
-from .analyse import OnUpdate, Performance, analyse
+from .analyse import OnUpdate, Performance, analyse, changes_between
 from .criteria import Criteria, Settings
-from .report import report
+from .report import changes_report, report
 from .sources import KERNELS, ONE_RANK
 
 READ = ONE_RANK | KERNELS
@@ -72,6 +72,32 @@ def report_of(
         raise nothing_here(run, options)
     found = look(run, chosen[-1], options, progress=progress, is_cancelled=is_cancelled)
     return _area_report(run, chosen[-1], found, options)
+
+
+def changes_of(
+    before: tuple[Run, AnalysisOptions],
+    after: tuple[Run, AnalysisOptions],
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> AreaReport | None:
+    """What changed from the newest round of one run to that of another; None where one of them has no rows.
+
+    The rank that is looked at first in the later run is compared with the same rank of the earlier one.
+    """
+    sides = []
+    for run, options in (before, after):
+        chosen = selections(run, options)
+        if not chosen:
+            return None
+        alone = replace(chosen[-1], earlier=())
+        sides.append(look(run, alone, options, progress=progress, is_cancelled=is_cancelled))
+    options = after[1]
+    changes = changes_between(sides[0], sides[1], before[0].path.name, after[0].path.name)
+    if changes is None:
+        return None
+    told = changes_report(sides[1], changes, lang=options.lang, tables=options.tables)
+    return AreaReport(sides[1].round, changes.after, told)
 
 
 def nothing_here(run: Run, options: AnalysisOptions) -> InputError:

@@ -16,6 +16,7 @@ from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions
+    from npulse.core.findings import Report
 
 
 def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], **own: Any) -> int:
@@ -26,10 +27,8 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
-    from npulse.core.report import masked, render, write_report
-
     lang = chosen_lang(options.lang)
-    format_name = chosen_format(options.format_name, options.output)
+    chosen_format(options.format_name, options.output)  # a wrong one is told before the work
     _refuse_the_same(paths)
     try:
         asked = replace(_asked(options), **own)
@@ -38,7 +37,37 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
         end_progress()
     for note in found.notes:
         talk(f"npulse: {note}")
-    report = masked(found.report) if options.mask else found.report
+    return _written(found.report, options, paths)
+
+
+def run_diff(
+    options: AnalyseOptions, before: Path, after: Path, *, round_b: str | None, top: int | None
+) -> int:
+    """Two runs side by side; returns the exit code."""
+    from npulse.core.diff import diff
+
+    lang = chosen_lang(options.lang)
+    chosen_format(options.format_name, options.output)
+    try:
+        found = diff(
+            before,
+            after,
+            replace(_asked(options), top=top),
+            rounds=(options.round_name, round_b),
+            progress=stderr_progress(lang),
+        )
+    finally:
+        end_progress()
+    return _written(found, options, (before, after))
+
+
+def _written(found: Report, options: AnalyseOptions, paths: Sequence[Path]) -> int:
+    """The report to stdout or to its file; the exit code."""
+    from npulse.core.report import masked, render, write_report
+
+    lang = chosen_lang(options.lang)
+    format_name = chosen_format(options.format_name, options.output)
+    report = masked(found) if options.mask else found
     pieces = render(report, format_name, version=version(), lang=lang)
     if options.output is None:
         emit(pieces, is_json=format_name in ("json", "jsonl"))

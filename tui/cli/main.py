@@ -11,10 +11,10 @@ from npulse.core.errors import NpulseError, UsageError
 
 from .options import talk
 
-COMMANDS = ("open", "demo", "rules", "keys", *(area.command for area in AREAS if area.is_built))
+COMMANDS = ("open", "demo", "rules", "keys", "diff", *(area.command for area in AREAS if area.is_built))
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    *("diff", "recheck", "capture", "watch", "config", "merge"),
+    *("recheck", "capture", "watch", "config", "merge"),
     *("report", "serve", "doctor", "cache", "plugin", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
@@ -52,7 +52,7 @@ def run(argv: list[str]) -> int:
 
 _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
-    *("--rank", "--step", "--cluster", "--source-root"),
+    *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
 )
 """Options that may stand in front of the command together with a value."""
 

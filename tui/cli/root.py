@@ -153,6 +153,26 @@ def performance(
     return run_analysis(options, "performance", [run], top=top, by=by)
 
 
+@app.command(short_help="Two runs or rounds side by side, every area.")
+@o.with_analyse_options
+def diff(
+    run_a: Annotated[Path, typer.Argument(help="The earlier run.")],
+    run_b: Annotated[
+        Path | None, typer.Argument(help="The later run (default: the same, with --round and --round-b).")
+    ] = None,
+    *,
+    round_b: Annotated[
+        str | None, typer.Option("--round-b", help="Which round of the later run (default: the newest).")
+    ] = None,
+    top: Annotated[int | None, typer.Option("--top", min=0, help="Rows of the list of operators.")] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """What is new, what is gone, what a change bought and what it cost, in every area."""
+    from .analyse import run_diff
+
+    return run_diff(options, run_a, run_b or run_a, round_b=round_b, top=top)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

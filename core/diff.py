@@ -1,0 +1,207 @@
+"""Two runs (or two rounds of one) side by side in every area: what is new, what is gone, what it changed.
+
+Findings are the same where area, rule and subject are. An area with more to say of two runs has a function
+`changes_of` beside its `reports_of`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from .analysis import AnalysisOptions, AreaReport
+from .areas import AREAS, Area
+from .errors import InputError, UsageError
+from .findings import Finding, Problem, Report, verdict_from
+from .progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
+from .run.discover import discover
+from .run.model import Run
+from .table import Table
+from .text import Lang, say
+
+COMMAND = "diff"
+_WHOLE = re.compile(r"(?:rank|device) \d{1,9}")
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "new": ("new: {message}", "新增：{message}"),
+    "gone": ("gone: {message}", "消失：{message}"),
+    "gone-unread": (
+        "not told any more, but the later run could not be read whole: {message}",
+        "不再出现，但后一次运行未能完整读取：{message}",
+    ),
+    "told": (
+        "{area}: {n_new} new, {n_gone} gone, {n_same} as before; verdict {before} -> {after}",
+        "{area}：新增 {n_new}，消失 {n_gone}，不变 {n_same}；结论 {before} → {after}",
+    ),
+    "told-only": (
+        "{area}: only {which} has something to read; nothing is compared",
+        "{area}：只有{which}有可读内容，未比较",
+    ),
+    "first": ("the first run", "第一次运行"),
+    "second": ("the second run", "第二次运行"),
+}
+
+
+def diff(
+    before: Path,
+    after: Path,
+    options: AnalysisOptions,
+    *,
+    rounds: tuple[str | None, str | None] = (None, None),
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Report:
+    """The report of two runs. rounds: which of each; by default the newest. Both may be rounds of one run.
+
+    Raises InputError where no area can read both runs, UsageError where both are the same.
+    """
+    runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in (before, after)]
+    if runs[0].path == runs[1].path and rounds[0] == rounds[1]:
+        raise UsageError("both runs are the same", hint="npulse diff RUN_A RUN_B, or --round A --round-b B")
+    asked = [replace(options, round_name=name) for name in rounds]
+    findings: list[Finding] = []
+    problems: list[Problem] = []
+    tables: dict[str, Table] = {}
+    told: list[str] = []
+    counted: Counter[str] = Counter({"new": 0, "gone": 0, "same": 0})
+    summary: dict[str, object] = {}
+    n_compared = 0
+    for area in AREAS:
+        check(is_cancelled)
+        if not area.is_built:
+            continue
+        sides = [
+            _newest(area, run, one, problems, progress, is_cancelled)
+            for run, one in zip(runs, asked, strict=True)
+        ]
+        title = area.title[1 if options.lang == "zh" else 0]
+        if sides[0] is None or sides[1] is None:
+            if sides[0] is not None or sides[1] is not None:
+                which = say(TEXTS, "first" if sides[1] is None else "second", options.lang)
+                told.append(say(TEXTS, "told-only", options.lang, area=title, which=which))
+            continue
+        n_compared += 1
+        own = _changes_of(area, runs, asked, progress, is_cancelled)
+        if own is not None:
+            findings += own.report.findings
+            problems += own.report.problems
+            tables |= own.report.tables
+            summary |= {f"{area.id}_{name}": value for name, value in own.report.summary.items()}
+        made, counts = _compared(sides[0].report, sides[1].report, options.lang)
+        findings += made
+        counted.update(counts)
+        problems += (*sides[0].report.problems, *sides[1].report.problems)
+        told.append(
+            say(
+                TEXTS,
+                "told",
+                options.lang,
+                area=title,
+                n_new=counts["new"],
+                n_gone=counts["gone"],
+                n_same=counts["same"],
+                before=sides[0].report.verdict.upper(),
+                after=sides[1].report.verdict.upper(),
+            )
+        )
+        if own is not None:
+            told += [f"  {line}" for line in own.report.told]
+    if not n_compared:
+        raise InputError(
+            "the two runs hold nothing that can be compared",
+            path=after,
+            hint=problems[0].message if problems else "both must hold artifacts of one area",
+        )
+    order = {"error": 0, "warning": 1, "note": 2}
+    findings.sort(key=lambda one: order[one.severity])
+    kept = tuple(dict.fromkeys(problems))
+    return Report(
+        command=COMMAND,
+        run=str(after),
+        verdict=verdict_from(findings, kept),
+        findings=tuple(findings),
+        counts=dict(counted),
+        summary=summary,
+        problems=kept,
+        tables=tables if options.tables else {},
+        target=_named(after, rounds[1]),
+        golden=_named(before, rounds[0]),
+        told=tuple(told),
+    )
+
+
+def _named(path: Path, round_name: str | None) -> str:
+    return f"{path} {round_name}" if round_name else str(path)
+
+
+def _newest(
+    area: Area,
+    run: Run,
+    options: AnalysisOptions,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> AreaReport | None:
+    """The area's report of the newest round that it can read; None where it has none."""
+    try:
+        found = area.reports_of(
+            run, replace(options, tables=False), progress=progress, is_cancelled=is_cancelled
+        )
+    except InputError as error:
+        problems.append(Problem.from_error(error, str(run.path)))
+        return None
+    return found[-1] if found else None
+
+
+def _changes_of(
+    area: Area,
+    runs: list[Run],
+    options: list[AnalysisOptions],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> AreaReport | None:
+    changes_of = getattr(import_module(area.reports, __package__), "changes_of", None)
+    if changes_of is None:
+        return None
+    found: AreaReport | None = changes_of(
+        (runs[0], options[0]), (runs[1], options[1]), progress=progress, is_cancelled=is_cancelled
+    )
+    return found
+
+
+def _compared(before: Report, after: Report, lang: Lang) -> tuple[list[Finding], Counter[str]]:
+    """New findings as they are, those that are gone as notes; what stayed is only counted."""
+    old, new = _keyed(before), _keyed(after)
+    made: list[Finding] = []
+    for key, finding in new.items():
+        if key not in old and finding.severity != "note":
+            made.append(_as(finding, "new", lang))
+    is_whole = not after.problems and after.verdict != "incomplete"
+    for key, finding in old.items():
+        if key not in new and finding.severity != "note":
+            gone = _as(finding, "gone" if is_whole else "gone-unread", lang)
+            made.append(replace(gone, severity="note", role="ok" if is_whole else "unknown", next_step=""))
+    loud_old = {key for key, one in old.items() if one.severity != "note"}
+    loud_new = {key for key, one in new.items() if one.severity != "note"}
+    counts = Counter(
+        new=len(loud_new - set(old)), gone=len(loud_old - set(new)), same=len(loud_new & set(old))
+    )
+    return made, counts
+
+
+def _keyed(report: Report) -> dict[tuple[str, str], Finding]:
+    """By rule and subject; what is said of a whole rank, device or run is the same for another of them."""
+    found: dict[tuple[str, str], Finding] = {}
+    whole = Path(report.run).name
+    for one in report.findings:
+        is_whole = one.subject == whole or _WHOLE.fullmatch(one.subject) is not None
+        found.setdefault((one.rule, "" if is_whole else one.subject), one)
+    return found
+
+
+def _as(finding: Finding, word: str, lang: Lang) -> Finding:
+    message = say(TEXTS, word, lang, message=finding.message)
+    return replace(finding, message=message, figures={**finding.figures, "change": word})
