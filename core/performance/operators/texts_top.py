@@ -62,7 +62,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "contradicted-one": (
         "{name} is {by_type} by type and {by_pipes} by pipes",
-        "{name} 按类型为{by_type}、按流水为{by_pipes}",
+        "{name} 按类型为{by_type}而按流水为{by_pipes}",
     ),
     "class-cube": ("cube computing", "矩阵计算"),
     "class-vector": ("vector computing", "向量计算"),

@@ -38,6 +38,7 @@ from .usable import Reason, SetAside, Usable
 
 _N_NAMED = 3
 _N_TOLD = 10
+_N_LISTED = 20
 _N_SAID = 4
 _MIN_SHARE = 5.0
 
@@ -261,12 +262,7 @@ def _set_aside(profile: Profile, usable: Usable) -> Iterator[Advice]:
         n = sum(counts.get(reason, 0) for reason in reasons)
         if not n:
             continue
-        some: list[SetAside] = []
-        for one in usable.set_aside(table, None if n < 1000 else 100_000):
-            if one.reason in reasons:
-                some.append(one)
-                if len(some) == 20:
-                    break
+        some = list(usable.set_aside(table, _N_LISTED, reasons))
         yield _rows_advice(profile, rule, key, next_key, n, some)
     stray = np.flatnonzero(usable.rows & ~usable.starts & ~table.is_absent("start_ns"))
     if len(stray):
@@ -275,12 +271,12 @@ def _set_aside(profile: Profile, usable: Usable) -> Iterator[Advice]:
             SetAside(
                 row,
                 table.text("name", row) or table.text("op_type", row),
-                table.files[int(table.file[row])],
+                table.files[int(table.file[row])] if table.files else "",
                 int(table.line[row]),
                 "absent",
                 int(starts[row]),
             )
-            for row in stray[:20].tolist()
+            for row in stray[:_N_LISTED].tolist()
         ]
         yield _rows_advice(profile, "stray-start", "stray", "next-impossible", len(stray), some)
     if usable.n_twice:

@@ -6,7 +6,7 @@ zero; a zero is a duration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -76,15 +76,18 @@ class Usable:
         """Rows whose duration counts and whose start does not."""
         return int(np.count_nonzero(self.rows & ~self.starts))
 
-    def set_aside(self, table: OperatorTable, limit: int | None = None) -> Iterator[SetAside]:
-        """The rows that do not count, in the order of the table."""
+    def set_aside(
+        self, table: OperatorTable, limit: int | None = None, reasons: Collection[Reason] = REASONS
+    ) -> Iterator[SetAside]:
+        """The rows that do not count for one of the reasons, in the order of the table."""
+        codes = [1 + REASONS.index(reason) for reason in reasons]
         durations = table.values("duration_ns")
-        for row in np.flatnonzero(self.reason)[:limit].tolist():
+        for row in np.flatnonzero(np.isin(self.reason, codes))[:limit].tolist():
             value = int(durations[row])
             yield SetAside(
                 row,
                 table.text("name", row) or table.text("op_type", row),
-                table.files[int(table.file[row])],
+                table.files[int(table.file[row])] if table.files else "",
                 int(table.line[row]),
                 REASONS[int(self.reason[row]) - 1],
                 None if value == NO_NS else value,

@@ -136,6 +136,12 @@ def test_many_rows_without_a_duration_are_counted_exactly() -> None:
     assert "and 1,497 more" in absent.message[0]
 
 
+def test_an_impossible_row_behind_many_absent_ones_is_named() -> None:
+    rows = [row("Add", "N/A", 20 * i) for i in range(3000)]
+    (impossible,) = of_rule(advice(table_of([*rows, row("Mul", "-5", 10**6)])), "impossible-duration")
+    assert impossible.subject == "aclnnMul_Mul_Mul" and impossible.location.line == 3002
+
+
 def test_repeats_and_stray_starts_are_told() -> None:
     rows = [row("Add", "10", 20 * i, task=i) for i in range(6)]
     rows[2]["start"] = f"{BASE_US - 2 * 86_400_000_000}.000"
