@@ -185,6 +185,15 @@ class ToolAdvice:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A kernel source that visualize_data.bin keeps: where in it (`visualize.read_source_file`)."""
+
+    path: str
+    start_byte: int
+    n_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceLines:
     """Lines of the kernel's source by core. All arrays have one element a row.
 
@@ -234,7 +243,7 @@ class KernelProfile:
     folder: relative to the run. index: which launch, None where the folder does not say. op_type: "cube",
     "vector", "mix", "AiCore" (chips whose cores are not split). frequency_mhz: while it ran. tables: name in
     `TABLES` -> table. figures: rows of the memory tables; pipes and caches are made of them. source_files:
-    kernel sources that visualize_data.bin keeps. parts: kind of its blocks -> how many. n_replays: raw files
+    those that visualize_data.bin keeps. parts: kind of its blocks -> how many. n_replays: raw files
     of a collection. missing: files that a whole result has and this one has not. passed_over: older files of
     the same kind. sources: kind of file -> artifact.
     """
@@ -265,7 +274,7 @@ class KernelProfile:
     lines: SourceLines | None = None
     instructions: Instructions | None = None
     advice: tuple[ToolAdvice, ...] = ()
-    source_files: tuple[str, ...] = ()
+    source_files: tuple[SourceFile, ...] = ()
     parts: Mapping[int, int] = field(default_factory=dict)
     n_replays: int = 0
     missing: tuple[str, ...] = ()

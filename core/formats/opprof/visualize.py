@@ -24,6 +24,7 @@ from ...text import safe_text
 from ..json_window import open_input, shown_path
 from . import visualize_code as code
 from . import visualize_parts as parts
+from .records import SourceFile
 from .visualize_parts import Parts
 
 HEADER = struct.Struct("<QBBBB")
@@ -32,6 +33,8 @@ MARK = 0x5A
 MAX_BLOCKS = 20_000
 MAX_JSON_BYTES = 32 << 20
 MAX_TOTAL_JSON_BYTES = 128 << 20
+MAX_CONTAINERS = 1_000_000
+MAX_SOURCE_BYTES = 4 << 20
 _SHOWN_PROBLEMS = 20
 _MAX_DIGITS = 400
 
@@ -103,7 +106,7 @@ def read_visualize(
             check(is_cancelled)
             found.counts[block.kind] = found.counts.get(block.kind, 0) + 1
             if block.kind == 1:
-                found.source_files.append(block.path)
+                found.source_files.append(SourceFile(block.path, block.content, block.content_bytes))
             read = _READERS.get(block.kind)
             if read is None:
                 continue
@@ -111,11 +114,11 @@ def read_visualize(
                 message = f"a later block of kind {block.kind} stands for this one"
                 notes.add("bad-record", message, block.start)
                 continue
-            n_json += block.content_bytes
-            if block.content_bytes > MAX_JSON_BYTES or n_json > MAX_TOTAL_JSON_BYTES:
+            if block.content_bytes > min(MAX_JSON_BYTES, MAX_TOTAL_JSON_BYTES - n_json):
                 message = f"a block of {block.content_bytes:,} bytes was left out"
                 notes.add("too-large", message, block.start)
                 continue
+            n_json += block.content_bytes
             value = _json_of(file.fileno(), block, notes)
             if not isinstance(value, dict):
                 if value is not None:
@@ -130,6 +133,19 @@ def read_visualize(
         if found.n_cut:
             notes.add("limit", f"{found.n_cut:,} records behind the limit were left out", 0)
     return found, notes.close()
+
+
+def read_source_file(path: Path, source: SourceFile, *, root: Path | None = None) -> list[str]:
+    """The lines of a source file that visualize_data.bin keeps, of one larger than 4 MB the first ones.
+
+    path: of visualize_data.bin. Raises InputError: it cannot be opened, or is shorter than it was.
+    """
+    file, size_bytes = open_input(path, root)
+    with file:
+        if source.start_byte + source.n_bytes > size_bytes:
+            raise InputError("the file is not the one that was read before", path=path)
+        raw = _read(file.fileno(), min(source.n_bytes, MAX_SOURCE_BYTES), source.start_byte)
+    return raw.decode("utf-8", "replace").splitlines()
 
 
 def _blocks(fd: int, size_bytes: int, path: Path, notes: _Notes, is_cancelled: IsCancelled) -> list[Block]:
@@ -186,6 +202,9 @@ def _json_of(fd: int, block: Block, notes: _Notes) -> Any:
     raw = _read(fd, block.content_bytes, block.content)
     if len(raw) < block.content_bytes:
         notes.add("unreadable", "the block cannot be read to its end", block.start)
+        return None
+    if raw.count(b"[") + raw.count(b"{") > MAX_CONTAINERS:  # each takes many times its bytes
+        notes.add("too-large", f"a block with more than {MAX_CONTAINERS:,} lists was left out", block.start)
         return None
     try:
         text = raw.decode("utf-8")

@@ -19,6 +19,7 @@ from .records import (
     MemoryPath,
     PipeUse,
     RooflinePoint,
+    SourceFile,
     SourceLines,
     ToolAdvice,
     UnitUse,
@@ -48,7 +49,7 @@ class Parts:
 
     basic: Basic = field(default_factory=Basic)
     counts: dict[int, int] = field(default_factory=dict)
-    source_files: list[str] = field(default_factory=list)
+    source_files: list[SourceFile] = field(default_factory=list)
     block_times: list[BlockTime] = field(default_factory=list)
     units: list[UnitUse] = field(default_factory=list)
     pipes: list[PipeUse] = field(default_factory=list)

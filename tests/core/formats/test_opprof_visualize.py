@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
-from npulse.core.formats.opprof.visualize import read_visualize
+from npulse.core.formats.opprof.visualize import read_source_file, read_visualize
 from npulse.core.formats.opprof.visualize_parts import number, whole
 
 from .opprof_files import ROOFLINE, block, write
@@ -142,7 +142,9 @@ def test_every_kind_of_block(tmp_path: Path) -> None:
     found, problems = read_visualize(write(tmp_path / "v.bin", WHOLE))
     assert [problem.message for problem in problems] == ["1 records of kind 8 are not as expected"]
     assert found.counts == {1: 1, 5: 1, 8: 1, 9: 1, 200: 1, 2: 1, 3: 1, 4: 1, 12: 1, 13: 1}
-    assert found.source_files == ["/home/user/add.cpp"]
+    (source,) = found.source_files
+    assert source.path == "/home/user/add.cpp"
+    assert read_source_file(tmp_path / "v.bin", source) == ["#include <x>"]
     basic = found.basic
     assert (basic.name, basic.soc, basic.op_type, basic.duration_us) == (
         "加法_kernel",
@@ -213,6 +215,14 @@ def test_lines_and_instructions_by_core(tmp_path: Path) -> None:
     assert instructions.addresses.tolist() == [0x1269F000]
 
 
+def test_a_source_of_a_file_that_has_changed(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.bin", WHOLE)
+    (source,) = read_visualize(path)[0].source_files
+    path.write_bytes(WHOLE[:4000])
+    with pytest.raises(InputError):
+        read_source_file(path, source)
+
+
 def test_the_last_block_of_a_kind_counts(tmp_path: Path) -> None:
     path = write(tmp_path / "v.bin", block(5, {"name": "a"}) + block(5, {"name": "b"}))
     found, problems = read_visualize(path)
@@ -274,6 +284,13 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("npulse.core.formats.opprof.visualize.MAX_JSON_BYTES", 1000)
     path = write(tmp_path / "v.bin", block(9, b" " * 2000 + b"{}") + block(5, {"name": "a"}))
     found, problems = read_visualize(path)
+    assert found.basic.name == "a" and [problem.kind for problem in problems] == ["too-large"]
+    monkeypatch.setattr("npulse.core.formats.opprof.visualize.MAX_TOTAL_JSON_BYTES", 1100)
+    two = block(9, b" " * 900 + b"{}") + block(7, b" " * 900 + b"{}") + block(5, {"name": "a"})
+    found, problems = read_visualize(write(path, two))
+    assert found.basic.name == "a" and [problem.byte for problem in problems] == [916]
+    monkeypatch.setattr("npulse.core.formats.opprof.visualize.MAX_CONTAINERS", 100)
+    found, problems = read_visualize(write(path, block(9, [[]] * 101) + block(5, {"name": "a"})))
     assert found.basic.name == "a" and [problem.kind for problem in problems] == ["too-large"]
     with path.open("wb") as file:
         file.write(struct.pack("<QBBBB", 2**31, 7, 0, 0x5A, 0x5A))

@@ -398,6 +398,36 @@ def test_rules_and_texts() -> None:
         assert fields[0] == fields[1], key
 
 
+def test_what_is_said_to_silence_a_rule_does() -> None:
+    columns = {
+        "aiv_time(us)": [20.0, 20.0, 20.0, 60.0],
+        "aiv_total_cycles": [1000.0, 1000.0, 1000.0, 3000.0],
+        "aiv_vec_ratio": [0.1] * 4,
+        "aiv_mte2_ratio": [0.6] * 4,
+        "aiv_scalar_ratio": [0.6] * 4,
+        "aiv_icache_miss_rate": [0.2] * 4,
+    }
+    tables = {
+        "PipeUtilization": columns,
+        "Memory": {"GM_to_UB_bw_usage_rate(%)": [10.0] * 4, "UB_to_GM_bw_usage_rate(%)": [90.0] * 4},
+        "L2Cache": {"aiv_write_cache_hit": [1.0] * 4, "aiv_write_cache_miss_allocate": [9.0] * 4},
+        "ResourceConflictRatio": {"aiv_vec_total_cflt_ratio": [0.2] * 4},
+    }
+    told: dict[str, Any] = {"op_type": "vector", "block_dim": 4, "frequency_mhz": 900.0, "rated_mhz": 1000.0}
+    made = kernel(vectors(4), tables, lines=lines([9, 9, 1, 1], [1, 1, 1, 1]), **told)
+    all_of_them = said(made, CHIP)
+    n_silenced = 0
+    for rule in RULES:
+        name = rule.id.removeprefix("performance.kernel-")
+        if not rule.silence[0].startswith("--criteria "):
+            continue
+        key, _, value = rule.silence[0].removeprefix("--criteria ").partition("=")
+        assert name in all_of_them, name
+        assert name not in said(made, CHIP, **{key: float(value)}), name
+        n_silenced += 1
+    assert n_silenced == 13
+
+
 def _fields(text: str) -> list[str]:
     import string
 
