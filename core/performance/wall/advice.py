@@ -75,7 +75,6 @@ def _idle(
         "top": _top_text(wall) or empty,
     }
     message = _joined("idle", host.reason, wall, parts)
-    related = tuple(Related("suspect", name, {"duration_us": ns / 1000}) for name, ns in _around_gaps(wall))
     figures: dict[str, Any] = {
         "wall_us": wall.wall_ns / 1000,
         "busy_us": wall.busy_ns / 1000,
@@ -117,7 +116,6 @@ def _idle(
         figures=figures,
         cost_ns=wall.true_idle_ns,
         profile=profile.name,
-        related=related,
         location=Location(wall.artifact or None, profile.rank),
         told=_gap_lines(wall, host),
         bottleneck="idle",
@@ -204,16 +202,6 @@ def top_of(wall: Wall) -> tuple[str, int] | None:
     return str(names[best]), int(sums[best])
 
 
-def _around_gaps(wall: Wall) -> list[tuple[str, int]]:
-    """The tasks behind the longest gaps, and how long those are together."""
-    sums: dict[str, int] = {}
-    for gap in wall.gaps:
-        if gap.after and not gap.is_artefact:
-            sums[gap.after] = sums.get(gap.after, 0) + gap.duration_ns
-    ranked = sorted(sums.items(), key=lambda item: -item[1])[:5]
-    return [(safe_text(name, NAME_CHARS), ns) for name, ns in ranked]
-
-
 def _next_idle(host: Host) -> str:
     if host.by_host_ns is None:
         return "next idle host" if host.verdict == "yes" else "next idle unknown"
@@ -227,8 +215,8 @@ def _next_idle(host: Host) -> str:
 
 
 def _gap_lines(wall: Wall, host: Host) -> tuple[str, ...]:
-    """The longest gaps as lines: length, cause, before and after."""
-    causes = {one.gap.start_ns: one.cause for one in host.gaps}
+    """The longest gaps as lines: length, cause where it is known, before and after."""
+    causes = {one.gap.start_ns: one.cause for one in host.gaps if one.cause != "unknown"}
     return tuple(
         f"{gap.duration_ns / 1000:>14,.3f} us  {causes.get(gap.start_ns, ''):<16}  "
         f"{safe_text(gap.before, NAME_CHARS)} -> {safe_text(gap.after, NAME_CHARS)}"

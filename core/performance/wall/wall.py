@@ -29,21 +29,28 @@ def wall_of(profile: Profile, usable_rows: npt.NDArray[np.bool_] | None = None) 
     """Wall, busy and idle time from the best source at hand; None where nothing tells of any time.
 
     The best: a timeline's tasks, its overlap lanes, the operator table, sums of step_trace_time. A timeline
-    that is cut gives way to a table that reaches further.
+    that is cut gives way to a table that reaches further, and one without communication to a table with it.
     usable_rows: mask of the rows of `profile.operators` that count, None for all.
     Cost: O(n log n); a million tasks take about 1 s.
     """
     timeline = profile.timeline
     found = _wall_of_timeline(profile, timeline) if timeline is not None else None
-    if found is None or found.is_cut:
+    if found is None or found.is_cut or not found.communication_ns:
         table = _wall_of_operators(profile, usable_rows)
-        if table is not None and (found is None or table.wall_ns > found.wall_ns):
+        if table is not None and (found is None or _is_fuller(table, found)):
             found = table
     if found is None:
         return _wall_of_steps(profile)
     if not found.recorded and (sums := _step_sums(profile)):
         found = replace(found, recorded=sums, recorded_source=profile.sources.get("steps", "step_trace_time"))
     return found
+
+
+def _is_fuller(table: Wall, timeline: Wall) -> bool:
+    """True if the table tells what the timeline leaves out."""
+    if timeline.is_cut and table.wall_ns > timeline.wall_ns:
+        return True
+    return bool(table.communication_ns) and not timeline.communication_ns
 
 
 def wall_of_work(

@@ -326,6 +326,8 @@ def test_a_cut_timeline_gives_way_to_a_table_that_reaches_further() -> None:
     cut = timeline([(0, 10, 1)], is_cut=True)
     assert walled(of(cut)).is_cut
     assert walled(of(cut, operators=table(operators(), COLUMNS))).source == "operators"
+    whole = timeline([(0, 10, 1), (300, 10, 1)])  # collectives are in the table only: they would seem idle
+    assert walled(of(whole, operators=table(operators(), COLUMNS))).communication_ns == 20
     short = table([("a", 0, 5)], ("name", "start_ns", "duration_ns"))
     assert walled(of(cut, operators=short)).source == "timeline"
 
