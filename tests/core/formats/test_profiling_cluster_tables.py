@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,6 +23,7 @@ from npulse.core.formats.profiling.cluster_tables import (
     read_free_times,
     read_slow_ranks,
 )
+from npulse.core.formats.profiling.records import Read
 
 STEPS = (
     "Step,Type,Index,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
@@ -149,7 +152,7 @@ def test_slow_ranks(path: Path) -> None:
     assert read.n_dropped == 1
 
 
-READERS = {
+READERS: dict[str, Callable[[Path], Read[Any]]] = {
     STEPS: read_cluster_steps,
     FREE: read_free_times,
     BOTTLENECKS: read_communication_bottlenecks,

@@ -152,6 +152,19 @@ def test_few_damaged_cells_do_not_make_a_column_of_texts(path: Path) -> None:
     assert [column.absent.sum() for column in table.columns] == [1, 1, 0]
 
 
+def test_a_column_with_a_unit_has_numbers_unless_most_are_none(path: Path) -> None:
+    table = table_of(path, "Share(%),Name\n" + "1.5,a\n" * 250 + "?,a\n" * 100)
+    assert table.columns[0].kind == "float" and table.n_unread == 100
+    assert kinds(table) == [("bad-record", 252)]
+
+
+def test_numbers_too_large_for_whole_ones_are_nearly_there(path: Path) -> None:
+    table = table_of(path, "Id,Name\n1,a\n9999999999999999999,b\n", kinds={"Name": "text"})
+    assert told(table)[0] == ("Id", [1.0, 1e19]) and table.problems == ()
+    table = table_of(path, "Id,Name\n1,a\n9999999999999999999,b\n", kinds={"Id": "int"})
+    assert told(table)[0] == ("Id", [1, None]) and kinds(table) == [("bad-record", 3)]
+
+
 def test_labels_among_numbers_are_texts(path: Path) -> None:
     table = table_of(path, 'Step,Index\n1,0\n1,1\n1,"(0, 1)"\n')
     assert told(table)[1] == ("Index", ["0", "1", "(0, 1)"])
@@ -182,7 +195,8 @@ def test_commas_behind_the_last_column(path: Path, line_end: str) -> None:
     everywhere = table_of(path, f"a,b,{line_end}1,2,{line_end}3,4,{line_end}")
     header = table_of(path, f"a,b,{line_end}1,2{line_end}3,4{line_end}")
     rows = table_of(path, f"a,b{line_end}1,2,{line_end}3,4,,,{line_end}")
-    for table in (everywhere, header, rows):
+    blanks = table_of(path, f'a,b{line_end}1,2," ",{line_end}3,4, {line_end}')
+    for table in (everywhere, header, rows, blanks):
         assert told(table) == [("a", [1, 3]), ("b", [2, 4])] and table.problems == ()
 
 
@@ -288,6 +302,7 @@ def test_a_line_in_no_encoding_is_told(path: Path) -> None:
         b"1,2,3\n4,5,6\n",
         b'{"traceEvents": [{"ph": "X", "name": "a"}, 1]}\n',
         b"PK\x03\x04\x14\x00\x06,\x00\x08\n\x00",
+        b"PK\x03\x04,ab\x06c,de\n1,2,3\n",
         bytes(100),
         b"SQLite format 3\x00,\x10\x00\n",
         b",,,\n1,2,3,4\n",
