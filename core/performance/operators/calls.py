@@ -131,12 +131,12 @@ def calls_of(profile: Profile, table: OperatorTable, usable: Usable) -> Calls:
     """The rows that count. Cost: linear; sorted only where the table is not in order."""
     rows = np.flatnonzero(usable.rows)
     starts: Integers = table.values("start_ns")
-    is_placed: Flags = usable.starts[rows]
+    durations: Integers = table.values("duration_ns")[rows]
+    is_placed: Flags = usable.starts[rows] & (starts[rows] <= np.iinfo(np.int64).max - durations)
     times = np.where(is_placed, starts[rows], np.iinfo(np.int64).max)
     if (times[1:] < times[:-1]).any():
         order = np.argsort(times, kind="stable")
-        rows, is_placed = rows[order], is_placed[order]
-    durations: Integers = table.values("duration_ns")[rows]
+        rows, is_placed, durations = rows[order], is_placed[order], durations[order]
     keys = keys_of(table)
     kinds, kind_of_label = _kinds(keys.labels, keys.has_types)
     kind = np.append(kind_of_label, NONE).astype(np.int32)[keys.codes[rows]]
@@ -206,6 +206,19 @@ def _by_first_call(
     place[order] = np.arange(len(kinds), dtype=np.int32)
     place[-1] = NONE
     return place[kind], tuple(kinds[i] for i in order.tolist())
+
+
+def idle_before(calls: Calls) -> Integers:
+    """Of each call how long the device had done nothing at all up to its start, since its first call.
+
+    Calls without a usable start have the value of the last one that has one.
+    """
+    starts = np.where(calls.is_placed, calls.start_ns, 0)
+    n = int(np.count_nonzero(calls.is_placed))  # those are the first ones
+    ends = np.maximum.accumulate(starts[:n] + calls.duration_ns[:n])
+    idle = np.zeros(len(calls), np.int64)
+    idle[1:n] = np.maximum(0, starts[1:n] - ends[:-1])
+    return np.cumsum(idle)
 
 
 # ---- figures in words ----

@@ -26,6 +26,7 @@ from .calls import (
     groups_of,
     percent,
     stream_order,
+    sums_of,
     time_text,
     us,
 )
@@ -46,6 +47,8 @@ _FAMILY = {
 """Whole types: a name that only contains one of the words (BroadcastTo) is none."""
 FAMILIES = (CAST, FORMAT, TRANSPOSE)
 _MAX_TOLD = 6
+_MAX_GROUPS = 1000
+"""So many kinds of conversions are named, those that take the most; all of them are in the sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +183,19 @@ def ends_of(calls: Calls, call: int, family: str) -> tuple[str, str]:
 def _pairs(calls: Calls, family: npt.NDArray[np.int8], there: Flags) -> list[_Pair]:
     """Conversions by what they convert, the most expensive first, with their neighbours on the stream."""
     at = np.flatnonzero(there)
-    group_of, first = groups_of(family[at], *(calls.values(name)[at] for name in _KEYS))
+    shapes = (
+        np.where(family[at] == FAMILIES.index(TRANSPOSE), calls.values(name)[at], NONE)
+        for name in ("input_shapes", "output_shapes")
+    )
+    group_of, first = groups_of(family[at], *shapes, *(calls.values(name)[at] for name in _KEYS))
+    sums = np.bincount(group_of, weights=calls.duration_ns[at], minlength=len(first))
+    named = np.argsort(-sums, kind="stable")[:_MAX_GROUPS]
     before, after = _neighbours(calls, there)
     merged: dict[tuple[str, str, str], int] = {}
-    pair_of_group = np.empty(len(first), np.int64)
+    pair_of_group = np.full(len(first), NONE, np.int64)
     firsts: list[int] = []
-    for i, place in enumerate(first.tolist()):
-        call = int(at[place])
+    for i in np.sort(named).tolist():
+        call = int(at[first[i]])
         name = FAMILIES[int(family[call])]
         key = (name, *ends_of(calls, call, name))
         if key not in merged:
@@ -194,9 +203,8 @@ def _pairs(calls: Calls, family: npt.NDArray[np.int8], there: Flags) -> list[_Pa
             firsts.append(call)
         pair_of_group[i] = merged[key]
     pair_of = pair_of_group[group_of]
-    n = np.bincount(pair_of, minlength=len(firsts))
-    totals = np.zeros(len(firsts), np.int64)
-    np.add.at(totals, pair_of, calls.duration_ns[at])
+    n = np.bincount(pair_of[pair_of >= 0], minlength=len(firsts))
+    totals = sums_of(pair_of, calls.duration_ns[at], len(firsts))
     order = np.lexsort((np.arange(len(firsts)), -totals))[:_MAX_TOLD].tolist()
     keys = list(merged)
     return [
@@ -214,7 +222,7 @@ def _pairs(calls: Calls, family: npt.NDArray[np.int8], there: Flags) -> list[_Pa
     ]
 
 
-_KEYS = ("input_dtypes", "output_dtypes", "input_formats", "output_formats", "input_shapes", "output_shapes")
+_KEYS = ("input_dtypes", "output_dtypes", "input_formats", "output_formats")
 
 
 def _most(calls: Calls, kinds: npt.NDArray[np.int32]) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
@@ -125,15 +124,13 @@ def sequences_of(calls: Calls) -> Sequences:
         if not len(spans):
             continue
         first, stop = place[spans[:, 0]], place[spans[:, 1] - 1] + 1
-        counts = np.concatenate(([0], np.cumsum(taken | _is_launched(calls, order, fusion))))
+        inside = _inside(first, stop, len(order))
+        counts = np.concatenate(([0], np.cumsum(taken | _is_launched(calls, order, inside, fusion))))
         free = counts[stop] == counts[first]
         first, length = first[free], (stop - first)[free]
         if not len(first):
             continue
-        steps = np.zeros(len(order) + 1, np.int64)
-        np.add.at(steps, first, 1)
-        np.add.at(steps, first + length, -1)
-        taken |= np.cumsum(steps)[:-1] > 0
+        taken |= _inside(first, first + length, len(order))
         bounds = np.stack((first, first + length), axis=1).reshape(-1)
         padded = np.append(durations, 0)
         total = int(np.add.reduceat(padded, bounds)[::2].sum())
@@ -208,8 +205,19 @@ def _text(calls: Calls, order: Integers) -> tuple[bytes, Integers]:
     return text.tobytes(), place
 
 
-def _is_launched(calls: Calls, order: Integers, fusion: Fusion) -> npt.NDArray[np.bool_]:
-    """True where a kernel was launched by the fused operator itself."""
+def _inside(first: Integers, stop: Integers, n: int) -> Flags:
+    """True for the places of spans that do not overlap."""
+    steps = np.zeros(n + 1, np.int64)
+    np.add.at(steps, first, 1)
+    np.add.at(steps, stop, -1)
+    inside: Flags = np.cumsum(steps)[:-1] > 0
+    return inside
+
+
+def _is_launched(calls: Calls, order: Integers, inside: Flags, fusion: Fusion) -> Flags:
+    """True where a kernel was launched by the fused operator itself; only names inside of spans are read."""
+    names = calls.values("name")[order]
     texts = calls.table.texts("name")
-    marked = calls.marked("name", [any(name in text.lower() for name in fusion.names) for text in texts])
-    return marked[order]
+    codes = np.unique(names[inside & (names >= 0)])
+    marked = [code for code in codes.tolist() if any(name in texts[code].lower() for name in fusion.names)]
+    return inside & np.isin(names, marked)

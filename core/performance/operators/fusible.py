@@ -7,7 +7,8 @@ What is told is counted again exactly.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,8 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import AI_CPU, NONE, Calls, Flags, Integers, percent, stream_order, time_text, us
+from ..intervals import union
+from .calls import AI_CPU, NONE, Calls, Flags, Integers, idle_before, percent, stream_order, time_text, us
 from .fused import Sequences
 from .texts_patterns import TEXTS
 
@@ -34,20 +36,27 @@ _HEAVY = ("matmul", "gemm", "conv2d", "conv3d", "attention", "grouped")
 _CANDIDATES = 40
 """Windows of each length that are looked at again; rotations and parts of one loop are many."""
 _BITS = (14, 18, 22)
+_MAX_EXACT = 40  # windows that are counted again
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A repeated sequence. kinds: codes of its types. first int64: places in the order of the stream, none
-    overlaps another. busy_ns: durations; wall_ns: from the first start to the last end; mte_ratio: moving
-    against core time, NaN where not recorded or where matmuls and the like are in it."""
+    """A repeated sequence. kinds: codes of its types.
+
+    first int64: places in the order of the stream, none overlaps another. busy_ns: durations; wall_ns: from
+    the first start to the last end, summed; covered_ns: the part of the whole time that they cover. idle_ns:
+    how long the device did nothing in them. mte_ratio: moving against core time, NaN where not recorded or
+    where matmuls and the like are in it.
+    """
 
     kinds: tuple[int, ...]
     first: Integers
     busy_ns: int
     wall_ns: int
+    covered_ns: int
+    idle_ns: int
     mte_ratio: float
 
     @property
@@ -60,9 +69,9 @@ class Sequence:
 
     @property
     def stake_ns(self) -> int:
-        """Gaps inside of it; where it is bound by moving, all of its operators but one."""
+        """Idle time in it; where it is bound by moving, all of its operators but one."""
         if self.is_host_bound:
-            return self.wall_ns - self.busy_ns
+            return self.idle_ns
         return self.busy_ns * (len(self.kinds) - 1) // len(self.kinds)
 
 
@@ -86,6 +95,7 @@ def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequenc
     covered = taken.copy()
     fused = np.concatenate(([0], np.cumsum(covered)))
     ends = starts + durations
+    idle = idle_before(calls)
     limit_ns = calls.wall_ns * MIN_PERCENT / 100
     is_heavy = calls.marked("kind", [any(word in kind.lower() for word in _HEAVY) for kind in calls.kinds])[
         order
@@ -100,32 +110,56 @@ def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequenc
             break
         rolling = rolling[: n - length + 1] * np.uint64(0x9E3779B97F4A7C15) + hashes[length - 1 :]
         candidates += _candidates(spans, rolling, length, limit_ns)
-    candidates.sort(key=lambda one: (-one[0], -one[1], one[2]))
+    # windows that overlap themselves were counted too often: their time is known once they are looked at
+    heap = [(-wall, -length, place) for wall, length, place in candidates]
+    heapify(heap)
+    exact: dict[tuple[int, ...], Sequence] = {}
     found: list[Sequence] = []
-    for _, length, place in candidates:
+    while heap and len(found) < TOP and len(exact) < _MAX_EXACT:
+        _, negative, place = heappop(heap)
+        length = -negative
         codes = tuple(kinds[place : place + length].tolist())
         if _is_repeat(codes) or any(_is_part(codes, other.kinds) for other in found):
             continue
-        at = _places(kinds, streams, unusable, codes)
-        if len(at) < MIN_REPEATS or 2 * int((fused[at + length] - fused[at]).sum()) > length * len(at):
+        if codes not in exact:
+            at = _places(kinds, streams, unusable, codes)
+            if len(at) < MIN_REPEATS:
+                continue
+            exact[codes] = _measured(spans, codes, at, order, idle)
+            heappush(heap, (-float(exact[codes].wall_ns), negative, place))
             continue
-        is_light = heavy[at[0] + length] == heavy[at[0]]
-        work = float((works[at + length] - works[at]).sum()) if is_light else 0.0
-        sequence = Sequence(
-            codes,
-            at,
-            int((busy[at + length] - busy[at]).sum()),
-            int((ends[at + length - 1] - starts[at]).sum()),
-            float((moves[at + length] - moves[at]).sum()) / work if work > 0 else float("nan"),
-        )
+        sequence = exact[codes]
+        at = sequence.first
+        if 2 * int((fused[at + length] - fused[at]).sum()) > length * len(at):
+            continue
         if sequence.wall_ns <= limit_ns or not (sequence.is_host_bound or sequence.is_mte_bound):
             continue
-        found.append(sequence)
-        if len(found) == TOP:
-            break
+        lasting = np.maximum(ends[at + length - 1] - starts[at], 0)
+        found.append(replace(sequence, covered_ns=union(starts[at], lasting).total_ns))
         covered[(at[:, None] + np.arange(length)).reshape(-1)] = True
         fused = np.concatenate(([0], np.cumsum(covered)))
     return found
+
+
+def _measured(
+    spans: _Spans, codes: tuple[int, ...], at: Integers, order: Integers, idle: Integers
+) -> Sequence:
+    """A sequence with its exact sums. idle: `idle_before` of all calls."""
+    stop, last = at + len(codes), at + len(codes) - 1
+    is_light = spans.heavy[stop[0]] == spans.heavy[at[0]]
+    work = float((spans.works[stop] - spans.works[at]).sum()) if is_light else 0.0
+    moved = float((spans.moves[stop] - spans.moves[at]).sum())
+    lasting = spans.ends[last] - spans.starts[at]
+    idle_ns = int((idle[order[last]] - idle[order[at]]).sum())
+    return Sequence(
+        codes,
+        at,
+        int((spans.busy[stop] - spans.busy[at]).sum()),
+        int(lasting.sum()),
+        0,  # what is told only has it
+        min(idle_ns, int(idle[-1])),  # sequences side by side share it
+        moved / work if work > 0 else float("nan"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +252,7 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
             length=len(worst.kinds),
             busy=time_text(worst.busy_ns),
             wall=time_text(worst.wall_ns),
-            share=percent(worst.wall_ns, calls.wall_ns),
+            share=percent(worst.covered_ns, calls.wall_ns),
             part=percent(worst.busy_ns, worst.wall_ns),
             mte=round(worst.mte_ratio, 2),
             more=more[0],
@@ -233,7 +267,8 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
             "wall_us": us(worst.wall_ns),
             "busy_ratio": round(worst.busy_ns / worst.wall_ns, 4) if worst.wall_ns else None,
             "mte_ratio": None if np.isnan(worst.mte_ratio) else round(worst.mte_ratio, 4),
-            "share_percent": percent(worst.wall_ns, calls.wall_ns),
+            "idle_us": us(worst.idle_ns),
+            "share_percent": percent(worst.covered_ns, calls.wall_ns),
         },
         cost_ns=cost_ns,
         profile=calls.profile.name,

@@ -25,6 +25,7 @@ from .texts_patterns import TEXTS
 
 MAX_BETWEEN = 4
 """A conversion back with at most so many operators between is a round trip."""
+_KEYS = ("input_dtypes", "output_dtypes", "input_formats", "output_formats")
 _MAX_TOLD = 6
 _READ: Mapping[str, Callable[[str], str]] = {"shapes": str, "dtypes": dtype_of, "formats": format_of}
 
@@ -52,12 +53,11 @@ def round_trip_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
     there_and_back = (taken == _what(calls, right, "input")) & (given == _what(calls, right, "output"))
     there_and_back &= (given != taken) & (given != 0) & (taken != 0)
     left, right = left[there_and_back], right[there_and_back]
-    given, taken = given[there_and_back], taken[there_and_back]
     if not len(left):
         return
     cost_ns = int(calls.duration_ns[np.unique(np.concatenate((left, right)))].sum())
     share = percent(cost_ns, calls.kernel_ns)
-    paths = _paths(calls, family, left, right, given, taken)
+    paths = _paths(calls, family, left, right)
     worst = paths[0]
     yield Advice(
         rule="performance.conversion-back",
@@ -103,11 +103,9 @@ def _paths(
     family: npt.NDArray[np.int8],
     left: Integers,
     right: Integers,
-    given: npt.NDArray[np.uint64],
-    taken: npt.NDArray[np.uint64],
 ) -> list[_Path]:
     """Round trips by what they convert, the most expensive first."""
-    group_of, first = groups_of(family[left], given, taken)
+    group_of, first = groups_of(family[left], *(calls.values(name)[left] for name in _KEYS))
     totals = np.zeros(len(first), np.int64)
     np.add.at(totals, group_of, calls.duration_ns[left] + calls.duration_ns[right])
     n = np.bincount(group_of, minlength=len(first)).tolist()

@@ -12,7 +12,8 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import Calls, Flags, Integers, percent, sums_of, time_text, us
+from ..intervals import union
+from .calls import Calls, Flags, Integers, idle_before, percent, sums_of, time_text, us
 from .texts_patterns import TEXTS
 
 MIN_RUN = 3
@@ -43,16 +44,9 @@ class Runs:
 def runs_of(calls: Calls, limit_ns: float) -> Runs:
     """All runs of at least MIN_RUN kernels shorter than limit_ns. Communication is no kernel and ends no run;
     while it goes on, the device is not idle."""
-    placed = np.flatnonzero(calls.is_placed)
-    starts = calls.start_ns[placed]
-    ends = np.maximum.accumulate(starts + calls.duration_ns[placed]) if len(placed) else starts
-    idle = np.zeros(len(placed), np.int64)
-    idle[1:] = np.maximum(0, starts[1:] - ends[:-1])
-    before = np.cumsum(idle)  # idle time up to the start of each
-    is_kernel = calls.is_kernel[placed]
-    at = placed[is_kernel]
+    at = np.flatnonzero(calls.is_placed & calls.is_kernel)
     gap_ns = np.zeros(len(at), np.int64)
-    gap_ns[:-1] = np.diff(before[is_kernel])
+    gap_ns[:-1] = np.diff(idle_before(calls)[at])
     is_tiny = calls.duration_ns[at] < limit_ns
     edges = np.diff(np.concatenate(([0], is_tiny.astype(np.int8), [0])))
     first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
@@ -81,7 +75,8 @@ def tiny_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
         return
     total_ns = int(calls.duration_ns[calls_in].sum())
     gaps_ns = int(runs.gap_ns[in_gap].sum())
-    wall_share = percent(total_ns + gaps_ns, calls.wall_ns)
+    covered_ns = union(calls.start_ns[calls_in], calls.duration_ns[calls_in]).total_ns
+    wall_share = percent(covered_ns + gaps_ns, calls.wall_ns)  # on several streams they may overlap
     if wall_share < MIN_WALL_PERCENT:
         return
     lengths = runs.lengths

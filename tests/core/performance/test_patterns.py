@@ -151,6 +151,23 @@ def test_nothing_to_say() -> None:
     assert advice_from([{"type": "hcom_allReduce_", "core": "HCCL", "us": 5}]) == {}
 
 
+def test_equals_stand_in_the_order_of_time() -> None:
+    """Not in that of the file, which decides nothing."""
+    rows = [{"type": kind, "at": 20 * i, "us": 2} for i, kind in enumerate(("Pad", "Exp", "Sub", "Abs"))]
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]):
+        (advice,) = advice_from([rows[i] for i in order])["tiny"]
+        assert [one.subject for one in advice.related] == ["Pad", "Exp", "Sub", "Abs"]
+
+
+@pytest.mark.parametrize("start", [9_223_372_036_854_775_000, 9_223_372_036_854_775_807, 0])
+def test_starts_at_the_end_of_64_bits(start: int) -> None:
+    base = table_of([{"type": "Index", "core": "AI_CPU", "us": 50}, *({"us": 2} for _ in range(20))])
+    arrays = {**base.arrays, "start_ns": np.full(base.n_rows, start, np.int64)}
+    table = replace(base, arrays=arrays)
+    for advice in advice_of_patterns(profile_of(table), usable(table), Criteria()):
+        assert advice.cost_ns >= 0
+
+
 def test_hostile_texts() -> None:
     rows: list[Row] = [
         {
@@ -231,10 +248,7 @@ def test_a_million_rows() -> None:
     arrays["stream"] = np.where(np.arange(n) % 1000 < 500, 2, 3)
     table = replace(base, arrays=arrays, file=np.zeros(n, np.int32), line=np.arange(n) + 2)
     used = usable(table)
-    taken = []
-    for _ in range(2):
-        start = time.process_time()
-        found = list(advice_of_patterns(profile_of(table), used, Criteria()))
-        taken.append(time.process_time() - start)
+    start = time.process_time()
+    found = list(advice_of_patterns(profile_of(table), used, Criteria()))
+    assert time.process_time() - start < 2
     assert len(found) > 4
-    assert min(taken) < 2, taken

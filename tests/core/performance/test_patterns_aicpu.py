@@ -31,6 +31,7 @@ def test_share_marks_and_dtypes() -> None:
         ("Sin", 2, "DOUBLE"),
         ("NonZero", 1, "type"),
     ]
+    assert [one.figures["long_calls_c"] for one in advice.related] == [1, 1]
     assert "DOUBLE" in advice.next_step[0] and "NonZero" in advice.next_step[1]
     assert advice.location.line == 3 and advice.location.rank == 0
 

@@ -83,6 +83,28 @@ def test_neighbours_stay_on_their_stream() -> None:
     )
 
 
+def test_the_first_of_a_stream_has_nothing_before_it() -> None:
+    rows = [
+        {"type": "Relu", "at": 0, "us": 1, "stream": 1},
+        {**TO_5HD, "at": 2, "us": 9, "stream": 2},
+        {"type": "Tanh", "at": 30, "us": 1, "stream": 3},
+    ]
+    (advice,) = advice_from(rows)["conversion"]
+    assert (advice.related[0].figures["before"], advice.related[0].figures["after"]) == ("", "")
+
+
+def test_many_shapes_are_one_pair() -> None:
+    rows = [{**TO_5HD, "shapes": f"{i},16,4,4", "out": f"{i},1,4,4,16", "us": 1} for i in range(1, 30)]
+    rows += [{"type": "Transpose", "shapes": f"{i},2", "out": f"2,{i}", "us": 1 + i} for i in range(1, 4)]
+    (advice,) = advice_from(rows)["conversion"]
+    assert [(one.subject, one.figures["calls_c"]) for one in advice.related] == [
+        ("TransData NCHW -> NC1HWC0", 29),
+        ("Transpose 3,2 -> 2,3", 1),
+        ("Transpose 2,2 -> 2,2", 1),
+        ("Transpose 1,2 -> 2,1", 1),
+    ]
+
+
 def test_conversions_on_the_ai_cpu_are_told_there() -> None:
     found = advice_from([{"us": 50}, cast("INT32", "UINT64", us=50, core="AI_CPU", name="trans_Cast_5")])
     assert "conversion" not in found and "aicpu" in found

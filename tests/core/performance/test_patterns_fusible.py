@@ -126,6 +126,29 @@ def test_host_bound_by_hand() -> None:
     assert advice.severity == "note"
 
 
+def test_gaps_in_which_another_stream_works_are_not_at_stake() -> None:
+    rows = loop("Exp Sub Pad", 6, 10, 30)
+    rows.append({"type": "MatMulV2", "core": "AI_CORE", "block": 24, "at": 0, "us": 400, "stream": 8})
+    (advice,) = advice_from(rows)["fusible-sequence"]
+    starts = [30 + 40 * i for i in range(18)]
+    idle = sum(
+        max(0, start - max(400, start - 30)) for i, start in enumerate(starts) if i % 3 and start > 400
+    )
+    assert advice.cost_ns == idle * 1000 < 6 * 60_000
+
+
+def test_two_streams_at_once_take_no_more_than_the_step() -> None:
+    rows = [
+        row(kind, 10, at=40 * i, stream=s) for s in (1, 2) for i, kind in enumerate(("Exp", "Sub", "Pad") * 6)
+    ]
+    (advice,) = advice_from(rows)["fusible-sequence"]
+    assert advice.figures["repeats_c"] == 12
+    assert advice.figures["share_percent"] <= 100
+    assert advice.cost_ns == 12 * 60_000 or advice.cost_ns <= 17 * 30_000
+    tiny = advice_from([{**one, "us": 9} for one in rows])["tiny"][0]
+    assert tiny.figures["wall_percent"] == 100
+
+
 @pytest.mark.parametrize(
     "rows",
     [
