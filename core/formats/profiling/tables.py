@@ -37,6 +37,8 @@ NO_VALUE = NO_NS
 """What stands where an int or a time is absent (-2**63)."""
 MAX_FILE_BYTES = 8 << 30
 MAX_ROWS = 10_000_000
+MAX_CELLS = 1 << 28
+"""Of all columns together: 2 GB."""
 MAX_RECORD_LINES = 1024
 """Lines of one row: call stacks go over many."""
 BLOCK_BYTES = 1 << 19
@@ -175,8 +177,8 @@ def read_table(
     programs leave them out. A line break in a cell becomes a blank. Rows without any value are blank lines.
     Problems: rows that cannot be used (left out and counted), cells that cannot be read (absent and counted),
     a header that stands there again, a last line without an end (it may be cut: left out), lines in no known
-    encoding, what lies behind `max_rows` rows or 8 GB. Raises InputError (no such table; `root`: a link leads
-    out of it) and Cancelled.
+    encoding, what lies behind `max_rows` rows, MAX_CELLS cells or 8 GB.
+    Raises InputError (no such table; `root`: a link leads out of it) and Cancelled.
     Cost: linear in the bytes; a million rows of memory_record (78 MB) take about 1.2 s of CPU. A file whose
     first rows mislead about a column is read twice.
     """
@@ -213,6 +215,7 @@ class _Reading:
             no_header="this is no table: its first line names no columns",
             max_record_lines=MAX_RECORD_LINES,
         )
+        self.max_rows = max_rows
         self.store = ColumnStore(None, max_rows)
         self.is_full = False
 
@@ -249,9 +252,12 @@ class _Reading:
 
     def _take(self, lines: Lines | None) -> None:
         """Rows of whole lines into the columns; None: what still waits for more lines."""
-        if lines is not None and self.rows.layout is None:
+        is_first = self.rows.layout is None
+        if lines is not None and is_first:
             self.plan.look_at(lines.raw)
         grids = self.rows.finish() if lines is None else self.rows.split(lines)
+        if is_first and self.rows.layout is not None:
+            self.store = ColumnStore(None, min(self.max_rows, MAX_CELLS // self.rows.layout.n_columns))
         try:
             for grid in grids:
                 self.store.add(grid, 0, NO_ID)

@@ -329,6 +329,10 @@ def test_limits_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = "a,b\n" + "".join(f"{i},{i}\n" for i in range(100))
     table = table_of(path, content, max_rows=10)
     assert table.n_rows == 10 and kinds(table) == [("limit", 12)]
+    monkeypatch.setattr(tables, "MAX_CELLS", 40)
+    table = table_of(path, content)
+    assert table.n_rows == 20 and kinds(table) == [("limit", 22)]
+    monkeypatch.setattr(tables, "MAX_CELLS", 4000)
     monkeypatch.setattr(tables, "MAX_FILE_BYTES", 200)
     monkeypatch.setattr(tables, "BLOCK_BYTES", 100)
     table = table_of(path, content)
