@@ -18,6 +18,7 @@ from npulse.core.run.model import Artifact, Run
 from .advice import Advice
 from .changes.compare import Changes, compare
 from .changes.side import side_of
+from .cluster import load_clusters
 from .criteria import Settings
 from .loading import load_tables, with_timelines
 from .operators.analysis import Operators, operators_of
@@ -123,6 +124,7 @@ def analyse(
         loaded.append((one, profiles))
         if on_update is not None:
             on_update(_together(work, found, files, loaded, (), (), None, "tables", record))
+    loaded += _clusters(work, artifacts, loaded)
     kernels = _kernels(work, artifacts)
     raw = _raw(work, files)
     for place, (one, profiles) in enumerate(loaded):
@@ -234,6 +236,22 @@ def _main(settings: Settings, profiles: Sequence[Analysed], ranks: Sequence[Rank
         if any(has):
             return has.index(True)
     return 0
+
+
+def _clusters(
+    work: _Work,
+    artifacts: Sequence[Artifact],
+    loaded: Sequence[tuple[ProfileFiles, tuple[Profile, ...]]],
+) -> list[tuple[ProfileFiles, tuple[Profile, ...]]]:
+    """Ranks that only the vendor's cluster analysis tells of; those with a profile of their own are known."""
+    found = load_clusters(artifacts, work.root, work.problems, is_cancelled=work.is_cancelled)
+    known = {(one.job, profile.rank) for one, made in loaded for profile in made}
+    return [
+        (ProfileFiles(profile.name, job, profile.rank, {}), (profile,))
+        for job, profiles in found.items()
+        for profile in profiles
+        if (job, profile.rank) not in known and work.settings.rank in (None, profile.rank)
+    ]
 
 
 def _kernels(work: _Work, artifacts: Sequence[Artifact]) -> tuple[KernelProfile, ...]:

@@ -18,6 +18,9 @@ from npulse.core.findings import Problem
 from npulse.core.formats.profiling.communication import read_communication, read_communication_links
 from npulse.core.formats.profiling.database.operators import read_database_operators
 from npulse.core.formats.profiling.database.timeline import read_database_timelines
+from npulse.core.formats.profiling.msmonitor import MonitorLog, monitor_files, read_msmonitor
+from npulse.core.formats.profiling.msmonitor_views import operators_of as monitor_operators
+from npulse.core.formats.profiling.msmonitor_views import timelines_of as monitor_timelines
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable, read_operators
 from npulse.core.formats.profiling.records import ProfilerSettings, Read
 from npulse.core.formats.profiling.settings import (
@@ -170,6 +173,8 @@ def _operators(reading: _Reading) -> OperatorTable | None:
             reading.sources["operators"] = table.files[0] if table.files else ""
             reading.encodings.update(zip(table.files, table.encodings, strict=False))
             return table
+    if "msmonitor.jsonl" in files.by_kind:
+        return _of_monitor(reading)
     database = files.first(*DATABASES, "msmonitor.db")
     if database is not None:
         found: OperatorTable | None = reading.read(database, read_database_operators, "", **reading.steering)
@@ -178,6 +183,27 @@ def _operators(reading: _Reading) -> OperatorTable | None:
             reading.sources["operators"] = database.relative
             return found
     return None
+
+
+def _monitor_log(reading: _Reading) -> MonitorLog | None:
+    """The lines of msMonitor of one process; of several the one with the newest file."""
+    artifacts = reading.files.by_kind.get("msmonitor.jsonl", ())
+    groups = monitor_files([artifact.path for artifact in artifacts])
+    paths = groups[-1].paths if groups else tuple(artifact.path for artifact in artifacts)
+    try:
+        return read_msmonitor(paths, root=reading.root, **reading.steering)
+    except InputError as error:
+        reading.problems.append(Problem.from_error(error, artifacts[0].relative))
+        return None
+
+
+def _of_monitor(reading: _Reading) -> OperatorTable | None:
+    log = _monitor_log(reading)
+    if log is None:
+        return None
+    reading.problems += log.problems
+    reading.sources["operators"] = log.files[0] if log.files else ""
+    return monitor_operators(log)
 
 
 def _set_problems(
@@ -198,6 +224,12 @@ def _set_problems(
 def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
     """Of the database where there is one (it costs a fraction), else of the trace."""
     files = reading.files
+    if "msmonitor.jsonl" in files.by_kind:
+        log = _monitor_log(reading)
+        if log is None:
+            return ()
+        reading.sources["timeline"] = log.files[0] if log.files else ""
+        return monitor_timelines(log)
     database = files.first(*DATABASES, "msmonitor.db")
     trace = files.first(*TRACES)
     for artifact, reader in ((database, read_database_timelines), (trace, read_timelines)):

@@ -19,9 +19,9 @@ from npulse.core.run.model import Artifact, Run
 from .analyse import OnUpdate, Performance, analyse, changes_between
 from .criteria import Criteria, Settings
 from .report import changes_report, report
-from .sources import KERNELS, ONE_RANK
+from .sources import CLUSTERS, KERNELS, ONE_RANK
 
-READ = ONE_RANK | KERNELS
+READ = ONE_RANK | KERNELS | CLUSTERS
 """Kinds that make a round one with a profile."""
 _NO_FIGURES = frozenset(("device.npu_smi", "npulse.round", "prof.profiler_info", "prof.session_info"))
 BY = ("type", "call", "count", "average")

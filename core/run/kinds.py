@@ -61,6 +61,14 @@ _READ = frozenset(
     | {"sanitizer.mssanitizer", "sanitizer.host", "runtime.plog", "runtime.console", "compiler.log"}
     | {"memscope.dump", "memscope.leaks", "msdebug.transcript"}
     | {"sanitizer.mssanitizer_debug", "cann.kernel_object"}
+    | {"prof.session", "prof.session_info", "prof.framework", "prof.profiler_info", "prof.op_summary"}
+    | {"prof.kernel_details", "prof.op_statistic", "prof.task_time", "prof.step_trace"}
+    | {"prof.step_trace_time", "prof.api_statistic", "prof.operator_details", "prof.communication"}
+    | {"prof.communication_matrix", "prof.communication_statistic", "prof.memory", "prof.l2_cache"}
+    | {"prof.fusion_op", "prof.aicpu", "prof.counters", "prof.user_marks", "prof.minddata"}
+    | {"prof.trace_view", "prof.msprof_trace", "prof.msprof_db", "prof.torch_db", "prof.mindspore_db"}
+    | {"prof.analysis_db", "prof.cluster", "prof.cluster_db", "opprof.result", "msmonitor.jsonl"}
+    | {"msmonitor.db"}
 )
 _FOLDERS = frozenset(
     {

@@ -106,7 +106,7 @@ def advice(case: Case, said: Saying) -> Advice:
         figures={"duration_us": kernel.duration_us, **said.figures},
         cost_ns=int(cost) if 0 < cost < 2**62 else 0,
         profile=kernel.folder,
-        location=Location(artifact=artifact, rank=kernel.device),
+        location=Location(artifact=artifact),
         told=tuple(said.told),
     )
 

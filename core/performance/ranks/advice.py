@@ -83,7 +83,7 @@ def advice_of_ranks(ranks: Ranks, criteria: Criteria) -> Iterator[Advice]:
     told = {one.peers for one in ranks.stragglers}
     for spread in ranks.spreads:
         if spread.peers not in told:
-            yield from _spread(spread, criteria)
+            yield from _spread(ranks, spread, criteria)
     yield from _links(ranks, criteria)
     yield from _transfers(ranks)
 
@@ -186,7 +186,7 @@ def _slow(ranks: Ranks, one: Straggler) -> Advice:
 
 def _late(ranks: Ranks) -> Iterator[Advice]:
     slow = ranks.paired.slow
-    if slow is None or slow[1] < 2 or any(one.slow.profile.name == slow[0] for one in ranks.stragglers):
+    if slow is None or any(one.slow.profile.name == slow[0] for one in ranks.stragglers):
         return
     name, n = slow
     profile = next(one for one in ranks.profiles if one.name == name)
@@ -215,7 +215,8 @@ def _late(ranks: Ranks) -> Iterator[Advice]:
     )
 
 
-def _spread(spread: Spread, criteria: Criteria) -> Iterator[Advice]:
+def _spread(ranks: Ranks, spread: Spread, criteria: Criteria) -> Iterator[Advice]:
+    labels = [one.profile.label for one in ranks.times if one.profile.name in spread.peers.names]
     parts = {
         "computing": spread.computing_percent,
         "exposed": spread.exposed_percent,
@@ -228,7 +229,7 @@ def _spread(spread: Spread, criteria: Criteria) -> Iterator[Advice]:
     yield Advice(
         rule="performance.rank-spread",
         severity="note",
-        subject=", ".join(spread.peers.names[:4]),
+        subject=", ".join(labels[:4]),
         message=_both("spread", part=words(TEXTS, f"part-{part}"), percent=percent, basis=basis),
         next_step=words(TEXTS, "next-spread"),
         figures={f"{name}_spread_percent": value for name, value in parts.items() if value is not None},

@@ -16,10 +16,13 @@ from statistics import mean, pstdev
 from npulse.core.formats.profiling.records import CommunicationTime
 
 _ORDER = re.compile(r"__(\d+)_(\d+)_(\d+)$", re.ASCII)
+_SYMMETRIC = re.compile(r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier", re.IGNORECASE)
+"""Collectives that last as long for every rank; of a broadcast or a reduction the root is done first."""
 _P2P = re.compile(r"send|receive|recv|batchsendrecv", re.IGNORECASE)
 SAME_RATIO = 0.05
 """Durations nearer than this are no difference."""
 SIGMAS = 3
+LEAST_VOTES = 3
 MANY = 100
 
 _DIXON = {
@@ -79,10 +82,11 @@ class Paired:
 
     @property
     def slow(self) -> tuple[str, int] | None:
-        """The rank that came last in more than half of the collectives in which any stands out."""
+        """The rank that came last in three or more collectives, and in more than half of those in which any
+        stands out."""
         total = sum(self.votes.values())
         name, n = max(self.votes.items(), key=lambda item: item[1], default=("", 0))
-        return (name, n) if 2 * n > total else None
+        return (name, n) if 2 * n > total and n >= LEAST_VOTES else None
 
 
 def pair_collectives(ranks: Sequence[RankCommunication]) -> Paired:
@@ -189,7 +193,7 @@ def _collective(
     names = tuple(members)
     elapses = tuple(op.elapse_ms or 0.0 for op in members.values())
     sizes = [size for op in members.values() if (size := _size(op)) is not None]
-    place = late_rank(elapses)
+    place = late_rank(elapses) if _SYMMETRIC.search(name) else None
     return Collective(
         step,
         group,

@@ -80,7 +80,7 @@ def _idle(
         "busy_us": wall.busy_ns / 1000,
         "idle_us": wall.true_idle_ns / 1000,
         "idle_percent": round(idle, 2),
-        "gaps_c": wall.n_gaps,
+        "gaps": wall.n_gaps,
         "host_bound": host.verdict,
         "source": wall.source,
     }
@@ -304,7 +304,7 @@ def _tail(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advice]:
         figures={
             "tail_us": tail.tails_ns / 1000,
             "tail_percent": round(share, 2),
-            "tail_calls_c": tail.tail.n_calls,
+            "tail_calls": tail.tail.n_calls,
             "longest_us": tail.longest.duration_ns / 1000,
             "communication_behind_us": tail.communication_ns / 1000,
         },
@@ -342,12 +342,12 @@ def _frequency(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advic
             "rated_mhz": clock.rated_mhz,
             "low_mhz": round(clock.low_mhz, 1),
             "low_kernel_time_percent": round(100 * clock.low_share, 2),
-            "kernels_c": clock.n_low,
+            "kernels": clock.n_low,
         },
         cost_ns=clock.lost_ns,
         profile=profile.name,
         related=tuple(
-            Related("inherited", safe_text(one, NAME_CHARS), {"duration_us": ns / 1000, "calls_c": n})
+            Related("inherited", safe_text(one, NAME_CHARS), {"duration_us": ns / 1000, "calls": n})
             for one, n, ns in clock.kernels[:5]
         ),
         location=Location(wall.artifact or None, profile.rank),

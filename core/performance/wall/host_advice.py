@@ -67,8 +67,8 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
             message,
             "next blocking",
             calls.synchronizes.total_ns or 0,
-            synchronizations_c=calls.synchronizes.n,
-            launches_c=calls.n_launches or 0,
+            synchronizations=calls.synchronizes.n,
+            launches=calls.n_launches or 0,
         )
     elif blocking not in ("", "0"):
         message = words(TEXTS, "blocking env", value=safe_text(blocking, 20))
@@ -76,7 +76,7 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
     if calls.compiles is not None and calls.compiles.n >= COMPILE_MIN_CALLS:
         message = _timed("compile", calls.compiles, n=f"{calls.compiles.n:,}")
         compile_ns = calls.compiles.total_ns or 0
-        yield one("online-compile", "warning", message, "next compile", compile_ns, calls_c=calls.compiles.n)
+        yield one("online-compile", "warning", message, "next compile", compile_ns, calls=calls.compiles.n)
     if calls.repeats and wall is not None and 100 * wall.idle_share >= limits.free_percent:
         most = calls.repeats[0]
         message = _timed(
@@ -87,9 +87,7 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
             kinds=len(calls.repeats),
             limit=REPEAT_MIN_CALLS,
         )
-        yield one(
-            "repeated-calls", "note", message, "next repeats", calls_c=most.n, kinds_c=len(calls.repeats)
-        )
+        yield one("repeated-calls", "note", message, "next repeats", calls=most.n, kinds=len(calls.repeats))
     if calls.pauses:
         message = words(
             TEXTS, "pause", total=time_text(calls.pauses_ns), longest=time_text(_length(calls.pauses[0]))

@@ -82,7 +82,8 @@ class Wall:
     empty where no task is recorded. set_aside: tasks at impossible times, n_set_aside of them. n_unplaced:
     rows without start or duration. assumed_kinds: task types not known here, counted as kernels. recorded:
     lane of the vendor's overlap analysis, or column of step_trace_time, -> its sum. steps: by step. is_cut:
-    the source has no end. work: the tasks themselves, in order of their start.
+    the source has no end. held_share: where rows hold but this share of the computing that
+    step_trace_time tells, the figures are its sums. work: the tasks themselves, in order of their start.
     """
 
     source: Source
@@ -121,6 +122,7 @@ class Wall:
     recorded_source: str = ""
     steps: tuple[StepWall, ...] = ()
     is_cut: bool = False
+    held_share: float | None = None
     work: DeviceWork | None = None
 
     @property

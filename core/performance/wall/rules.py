@@ -304,6 +304,16 @@ RULES: tuple[Rule, ...] = (
         ("a difference above 1 % of the wall time", "差异超过总时长的 1 %"),
     ),
     _rule(
+        "partial-table",
+        "warning",
+        ("the operator table is only a part", "算子表不完整"),
+        (
+            "The rows hold much less computing than step_trace_time tells of the same profile: the table was cut, or holds some steps only. Wall, busy and idle are those of step_trace_time; shares of operators are of the part.",
+            "表中各行的计算远少于同一 profile 的 step_trace_time：表被裁剪，或只含部分 step。总时长、忙碌与空闲取自 step_trace_time；算子占比只针对这一部分。",
+        ),
+        ("less than 0.8 of the recorded computing", "低于所记录计算时间的 0.8"),
+    ),
+    _rule(
         "unfinished-times",
         "note",
         ("times of a part only", "只含部分时间"),

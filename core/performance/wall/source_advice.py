@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from npulse.core.findings import Location
 from npulse.core.text import safe_text
@@ -19,7 +20,8 @@ DIFFERENCE_SHARE = 0.01
 
 
 def advice_of_source(profile: Profile, wall: Wall) -> Iterator[Advice]:
-    """Tasks set aside, rows without a time, unknown task types, a cut source, sums that differ."""
+    """Tasks set aside, rows without a time, unknown task types, a source that is cut or but a part, sums that
+    differ."""
 
     def note(rule: str, message: Words, next_step: Words = ("", ""), **figures: float | int | str) -> Advice:
         return Advice(
@@ -45,14 +47,27 @@ def advice_of_source(profile: Profile, wall: Wall) -> Iterator[Advice]:
         )
         named = ", ".join(safe_text(one.name, _NAME_CHARS) for one in wall.set_aside[:_MAX_LISTED])
         next_step = words(TEXTS, "next set aside")
-        yield note("impossible-times", message, next_step, tasks_c=wall.n_set_aside, names=named)
+        yield note("impossible-times", message, next_step, tasks=wall.n_set_aside, names=named)
     if wall.n_unplaced:
         message = words(TEXTS, "unplaced", n=f"{wall.n_unplaced:,}")
-        yield note("unplaced-rows", message, rows_c=wall.n_unplaced)
+        yield note("unplaced-rows", message, rows=wall.n_unplaced)
     if wall.assumed_kinds:
         kinds = ", ".join(safe_text(kind, _NAME_CHARS) for kind in wall.assumed_kinds[:_MAX_LISTED])
         yield note(
-            "unknown-task-types", words(TEXTS, "assumed", kinds=kinds), types_c=len(wall.assumed_kinds)
+            "unknown-task-types", words(TEXTS, "assumed", kinds=kinds), task_types=len(wall.assumed_kinds)
+        )
+    if wall.held_share is not None:
+        message = words(
+            TEXTS,
+            "partial",
+            artifact=safe_text(profile.sources.get("operators", "operators"), _NAME_CHARS),
+            percent=f"{100 * wall.held_share:.1f}",
+            source=safe_text(wall.artifact, _NAME_CHARS),
+        )
+        yield replace(
+            note("partial-table", message, words(TEXTS, "next partial"), held_percent=100 * wall.held_share),
+            severity="warning",
+            role="unknown",
         )
     if wall.is_cut:
         message = words(TEXTS, "cut", artifact=safe_text(wall.artifact, _NAME_CHARS))
@@ -65,8 +80,13 @@ def advice_of_source(profile: Profile, wall: Wall) -> Iterator[Advice]:
             en.format(differences="; ".join(text for text, _ in texts)),
             zh.format(differences="；".join(text for _, text in texts)),
         )
-        figures = {f"{one.lane} recorded_us": one.recorded_ns / 1000 for one in large}
+        figures = {f"{_slug(one.lane)}_recorded_us": one.recorded_ns / 1000 for one in large}
         yield note("recorded-times-differ", message, ("", ""), **figures)
+
+
+def _slug(lane: str) -> str:
+    """A lane as the key of a figure: Communication(Not Overlapped) -> communication_not_overlapped."""
+    return "_".join(lane.lower().replace("(", " ").replace(")", " ").split())
 
 
 def _difference_text(one: Difference, wall: Wall) -> Words:

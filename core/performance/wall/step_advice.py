@@ -52,7 +52,7 @@ def advice_of_steps(profile: Profile, steps: Steps | None, limits: Criteria) -> 
             f"next jitter {part}",
             {"compute": "compute", "communication": "communication", "free": "idle"}.get(part, ""),
             sum(max(step.duration_ns - steps.median_ns, 0) for step in counted),
-            steps_c=len(counted),
+            steps=len(counted),
             mean_us=steps.mean_ns / 1000,
             median_us=steps.median_ns / 1000,
             jitter_percent=round(100 * steps.jitter_ratio, 2),

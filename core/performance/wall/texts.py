@@ -321,6 +321,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "the recorded lane has other tasks than the table or timeline",
         "汇总所含任务与表或时间线不一致",
     ),
+    "partial": (
+        "{artifact} holds only {percent} % of the computing that {source} tells: figures of operators are of that part, wall and idle time are those of {source}.",
+        "{artifact} 只含 {source} 所记录计算的 {percent} %：算子数据只针对这一部分，总时长与空闲取自 {source}。",
+    ),
+    "next partial": (
+        "Copy the whole table again, or export again.",
+        "重新拷贝完整的表，或重新导出。",
+    ),
     "cut": (
         "the source of these figures ({artifact}) has no end: times are those of the part that was read.",
         "数据来源（{artifact}）不完整：时间只反映已读取部分。",

@@ -22,6 +22,10 @@ from .record import Gap, Lane, Source, StepWall, Wall
 from .step_walls import steps_by_host, steps_by_number
 from .strays import without_strays
 
+WHOLE_SHARE = 0.8
+"""Rows with less than this of the computing that step_trace_time tells are a part: a table that was cut by
+hand, or of some steps only."""
+
 __all__ = ["Gap", "Lane", "Source", "StepWall", "Wall", "ruler", "wall_of", "wall_of_work"]
 
 
@@ -29,7 +33,8 @@ def wall_of(profile: Profile, usable_rows: npt.NDArray[np.bool_] | None = None) 
     """Wall, busy and idle time from the best source at hand; None where nothing tells of any time.
 
     The best: a timeline's tasks, its overlap lanes, the operator table, sums of step_trace_time. A timeline
-    that is cut gives way to a table that reaches further, and one without communication to a table with it.
+    that is cut gives way to a table that reaches further, and one without communication to a table with it;
+    rows that hold but a part of the computing give way to the sums.
     usable_rows: mask of the rows of `profile.operators` that count, None for all.
     Cost: O(n log n); a million tasks take about 1 s.
     """
@@ -41,7 +46,13 @@ def wall_of(profile: Profile, usable_rows: npt.NDArray[np.bool_] | None = None) 
             found = table
     if found is None:
         return _wall_of_steps(profile)
-    if not found.recorded and (sums := _step_sums(profile)):
+    sums = _step_sums(profile)
+    held_share = found.compute_ns / sums["Computing"] if sums.get("Computing") else 1.0
+    if found.source in ("operators", "timeline") and held_share < WHOLE_SHARE:
+        whole = _wall_of_steps(profile)
+        if whole is not None:
+            return replace(whole, held_share=held_share)
+    if not found.recorded and sums:
         found = replace(found, recorded=sums, recorded_source=profile.sources.get("steps", "step_trace_time"))
     return found
 

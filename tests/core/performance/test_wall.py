@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -307,9 +309,23 @@ def test_recorded_sums_stand_beside_ours() -> None:
         ("Free", 5, 4, 1)
     ]
     # sums of the step table, where the timeline has no lanes
-    wall = walled(Profile("x", operators=table(operators(), COLUMNS), steps=(STEP,)))
+    rows = Profile("x", operators=table(operators(), COLUMNS))
+    step = replace(STEP, computing_ns=walled(rows).compute_ns)
+    wall = walled(replace(rows, steps=(step,)))
     assert wall.recorded["Free"] == 25_744_050 and wall.recorded_source == "step_trace_time"
     assert differences_of(wall)[0].why[0] == "2 rows have no usable time"
+
+
+def test_rows_of_a_part_give_way_to_the_sums_of_steps() -> None:
+    rows = Profile("x", operators=table(operators(), COLUMNS))
+    computing = walled(rows).compute_ns
+    for times, source in ((1, "operators"), (1.2, "operators"), (1.3, "steps"), (100, "steps")):
+        step = replace(STEP, computing_ns=round(computing * times))
+        wall = walled(replace(rows, steps=(step,)))
+        assert wall.source == source
+        assert (wall.held_share is None) == (source == "operators")
+        if wall.held_share is not None:
+            assert wall.held_share == pytest.approx(1 / times, rel=1e-3) and wall.compute_ns > computing
 
 
 def test_lanes_alone_are_enough() -> None:
