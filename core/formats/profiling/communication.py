@@ -22,6 +22,8 @@ from .trace_numbers import ns_of
 MAX_RECORDS = 500_000
 MAX_PACKETS = 2_000_000
 MAX_NAME_CHARS = 4096
+MAX_NAMES_CHARS = 1 << 26
+MAX_LINKS = 64
 LOCAL = 0xFFFF_FFFF
 """The writer's target of a copy within a device."""
 
@@ -68,8 +70,9 @@ def read_communication(
         is_cancelled=is_cancelled,
     )
     for byte, place, value in objects:
-        if len(reader.records) >= max_records:
-            notes.add("limit", f"at most {max_records:,} operations are read", byte, is_last=True)
+        if len(reader.records) >= max_records or reader.names.is_full:
+            message = f"reading stopped here: {len(reader.records):,} operations, and their names, are enough"
+            notes.add("limit", message, byte, is_last=True)
             break
         reader.add(byte, place, value)
     notes.close()
@@ -104,8 +107,9 @@ def read_communication_links(
         is_cancelled=is_cancelled,
     )
     for byte, place, value in objects:
-        if len(reader.records) >= max_records:
-            notes.add("limit", f"at most {max_records:,} links are read", byte, is_last=True)
+        if len(reader.records) >= max_records or reader.names.is_full:
+            message = f"reading stopped here: {len(reader.records):,} links, and their names, are enough"
+            notes.add("limit", message, byte, is_last=True)
             break
         reader.add(byte, place, value)
     notes.close()
@@ -119,13 +123,20 @@ def step_of(text: str) -> str:
 
 
 class _Names:
-    """Names that come again and again, each kept once."""
+    """Names that come again and again, each kept once. is_full: there is no room for more."""
 
     def __init__(self) -> None:
+        self.is_full = False
         self._kept: dict[str, str] = {}
+        self._n_left = MAX_NAMES_CHARS
 
     def __call__(self, text: str) -> str:
-        return self._kept.setdefault(text, text)
+        kept = self._kept.get(text)
+        if kept is None:
+            kept = self._kept[text] = text
+            self._n_left -= len(text)
+            self.is_full = self._n_left < 0
+        return kept
 
     def operation(self, text: str) -> tuple[str, str]:
         """Name and group of "hcom_allReduce__586_0_1@1752"."""
@@ -140,7 +151,7 @@ class _Times:
         self.records: list[CommunicationTime] = []
         self.n_dropped = 0
         self._notes = notes
-        self._names = _Names()
+        self.names = _Names()
         self._n_packets = 0
 
     def add(self, byte: int, place: Place, value: dict[str, Any]) -> None:
@@ -151,7 +162,7 @@ class _Times:
             self._notes.add("bad-record", message, byte)
 
     def _add(self, byte: int, place: Place, value: dict[str, Any]) -> bool:
-        names = self._names
+        names = self.names
         ranks, step, is_p2p, rank = "", "", None, None
         if len(place) == 4 and _RANK.fullmatch(place[3]):
             ranks, step, operation, rank = place[0], place[1], place[2], int(place[3])
@@ -202,16 +213,19 @@ class _Times:
         return ns
 
     def _links(self, bandwidth: Facts, where: str, byte: int) -> tuple[LinkUse, ...]:
-        found = []
+        found: list[LinkUse] = []
         for transport, value in bandwidth.members.items():
             if _is_unused(value):
                 continue  # the writer names every kind of link
+            if len(found) >= MAX_LINKS:
+                self._notes.add("limit", f"{where}at most {MAX_LINKS} kinds of links are kept", byte)
+                break
             used = bandwidth.inner(transport)
             size, time = used.number("Transit Size(MB)"), used.number("Transit Time(ms)")
             packets = self._packets(used.members.get("Size Distribution"), where, byte)
             found.append(
                 LinkUse(
-                    transport=self._names(transport[:MAX_NAME_CHARS]),
+                    transport=self.names(transport[:MAX_NAME_CHARS]),
                     size_mb=size,
                     time_ms=time,
                     bandwidth_gb_per_s=used.number("Bandwidth(GB/s)"),
@@ -252,7 +266,7 @@ class _Links:
         self.records: list[CommunicationLink] = []
         self.n_dropped = 0
         self._notes = notes
-        self._names = _Names()
+        self.names = _Names()
 
     def add(self, byte: int, place: Place, value: dict[str, Any]) -> None:
         """One link of one operation."""
@@ -261,7 +275,7 @@ class _Links:
             self._notes.add("bad-record", f"{_shown(place)} is no link between ranks; it is left out", byte)
 
     def _add(self, byte: int, place: Place, value: dict[str, Any]) -> bool:
-        names = self._names
+        names = self.names
         pair = _PAIR.fullmatch(place[-1])
         if pair is None or not 2 <= len(place) <= 4:
             return False

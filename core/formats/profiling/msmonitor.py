@@ -28,7 +28,11 @@ MAX_FILE_BYTES = 4 << 30
 MAX_LINES = 5_000_000
 MAX_LINE_BYTES = 1 << 20
 MAX_MARKS = 100_000
+MAX_MARK_CHARS = 512
 MAX_KINDS = 64
+MAX_RANKS = 10_000
+MAX_DEVICES = 4096
+MAX_GROUP_RECORDS = 16
 MAX_LABEL_BYTES = 1 << 26
 BLOCK_BYTES = 1 << 19
 
@@ -131,6 +135,7 @@ class MonitorReader:
         self._rank_devices: dict[int, tuple[int, ...]] = {}
         self._groups: dict[str, tuple[int, ...]] = {}
         self._group_labels: dict[str, str] = {}
+        self._n_group_records = 0
         self._others: dict[str, int] = {}
         self._n_dropped = 0
         self._is_cut = False
@@ -340,22 +345,29 @@ class MonitorReader:
                 self._n_marks_left_out += 1
                 continue
             marks = self._device_marks if record.get("sourceKind") == "Device" else self._marks
-            marks.append(Span(name[:4096], start, end_ns))
+            marks.append(Span(name[:MAX_MARK_CHARS], start, end_ns))
 
     def _take_ranks(self, rows: list[dict[str, Any]], lines: list[int], notes: LineNotes) -> None:
         for record, line in zip(rows, lines, strict=True):
             rank, devices = whole_of(record.get("rank")), record.get("device")
             listed = devices if isinstance(devices, list) else [devices]
             found = [whole_of(device) for device in listed]
-            if rank is None or None in found or len(self._rank_devices) >= MAX_LINES:
+            is_over = len(self._rank_devices) >= MAX_RANKS or len(found) > MAX_DEVICES
+            if rank is None or None in found or is_over:
                 self._n_dropped += 1
-                notes.add("bad-record", "a rank without devices is left out", line)
+                message = "a rank without devices, or one too many, is left out"
+                notes.add("bad-record", message, line)
                 continue
             self._rank_devices[rank] = tuple(device for device in found if device is not None)
 
     def _take_groups(self, rows: list[dict[str, Any]], notes: LineNotes) -> None:
         problems: list[Problem] = []
         for record in rows:
+            self._n_group_records += 1
+            if self._n_group_records > MAX_GROUP_RECORDS:  # there is one, written at the end
+                self._n_dropped += 1
+                notes.add("limit", f"at most {MAX_GROUP_RECORDS} records of groups are read", None)
+                continue
             groups, labels = groups_of(record.get("value"), Notes(notes.artifact, problems))
             self._groups.update(groups)
             self._group_labels.update(labels)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from ...errors import InputError
 from ...findings import Problem
@@ -30,13 +30,10 @@ _DEVICE = re.compile(r"\.\d{1,6}$", re.ASCII)
 _OLD_OUTPUT = ("summary", "timeline")
 MAX_FAMILIES = 4096
 MAX_CONTROL_FILES = 64
+MAX_CONTROL_BYTES = 256 << 20
 _SHOWN_PROBLEMS = 20
 
-ResultT = TypeVar("ResultT", covariant=True)
-
-
-class _Reads(Protocol[ResultT]):
-    def __call__(self, path: Path, *, root: Path | None = None) -> ResultT: ...
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +117,7 @@ class FolderList:
         self.root = root
         self.n_links = 0
         self._n_left = max_entries
+        self._n_bytes_left = MAX_CONTROL_BYTES
         self._max_entries = max_entries
         self._is_full = False
         self._problems: list[Problem] = []
@@ -168,7 +166,14 @@ class FolderList:
         is_silent: another reader of the same file tells its problems.
         """
         try:
+            self._n_bytes_left -= path.stat().st_size
+            if self._n_bytes_left < 0:
+                self.tell(path, "limit", f"not read: {MAX_CONTROL_BYTES:,} bytes of such files are before it")
+                return None
             result = read(path, root=self.root)
+        except OSError as error:
+            self.tell(path, "unreadable", f"it cannot be looked at: {error.strerror}")
+            return None
         except InputError as error:
             if not is_silent:
                 self.tell(path, "unreadable", error.message)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from npulse.core.errors import InputError
+from npulse.core.formats.profiling import communication
 from npulse.core.formats.profiling.communication import (
     read_communication,
     read_communication_links,
@@ -188,6 +189,28 @@ def test_limits(file: Path) -> None:
     assert [problem.kind for problem in read.problems] == ["limit"]
     with pytest.raises(InputError, match="at most 10 are read"):
         read_communication(file, max_bytes=10)
+
+
+def test_names_and_links_are_bounded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(communication, "MAX_NAMES_CHARS", 50)
+    for read, value in (
+        (read_communication, {f"{i:020}@g": {"Communication Time Info": {}} for i in range(9)}),
+        (read_communication_links, {f"{i:020}@g": {"0-1": {"Op Name": "x"}} for i in range(9)}),
+    ):
+        found = read(written(file, value))
+        assert 2 <= len(found.records) <= 3 and [problem.kind for problem in found.problems] == ["limit"]
+    many = {"Communication Bandwidth Info": {str(i): {"Transit Size(MB)": 1} for i in range(1000)}}
+    read_back = read_communication(written(file, {"a": many}))
+    assert len(read_back.records[0].links) <= communication.MAX_LINKS
+    long = read_communication(written(file, {"x" * 5000: OPERATION}))
+    assert (long.records, long.n_dropped) == ((), 1)
+
+
+def test_packet_sizes_are_bounded(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(communication, "MAX_PACKETS", 5)
+    read = read_communication(written(file, {f"op{i}": OPERATION for i in range(4)}))
+    assert [len(record.links[0].packets) for record in read.records] == [2, 2, 0, 0]
+    assert [problem.kind for problem in read.problems] == ["limit"]
 
 
 # ---- links ----

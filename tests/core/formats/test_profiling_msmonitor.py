@@ -334,6 +334,10 @@ def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [p.kind for p in log.problems] == ["too-large"]
     log = log_of(lines_of([{"kind": str(i)} for i in range(100)]))
     assert len(log.others) == 65 and sum(log.others.values()) == 100
+    log = log_of(lines_of([{"kind": "parallel_group_info", "value": {str(i): {"a": 1}}} for i in range(20)]))
+    assert len(log.groups) == 16 and log.n_dropped == 4
+    log = log_of(lines_of([{"kind": "rank_device_map", "rank": 0, "device": [0] * 5000}]))
+    assert log.rank_devices == {} and log.n_dropped == 1
 
 
 def test_names_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

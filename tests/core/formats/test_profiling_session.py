@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from npulse.core.errors import InputError
+from npulse.core.formats.profiling import session_folders
 from npulse.core.formats.profiling.session import Session, read_session, slices_of
 
 PROF = "PROF_000001_20260801120000123_00012345ABCDEFGH"
@@ -244,6 +245,18 @@ def test_too_many_files(tmp_path: Path) -> None:
     found = read_session(session, max_entries=30)
     assert [problem.kind for problem in found.problems] == ["limit"]
     assert found.n_files < 30
+
+
+def test_control_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = tmp_path / PROF
+    start(session)
+    for i in range(100):
+        put(session / "host" / f"info.json.{i}", {"pid": "5"})
+    found = read_session(session)
+    assert found.pid == 77 and [problem.kind for problem in found.problems] == ["limit"]
+    monkeypatch.setattr(session_folders, "MAX_CONTROL_BYTES", 10)
+    found = read_session(tmp_path / PROF)
+    assert found.pid is None and {problem.kind for problem in found.problems} == {"limit"}
 
 
 def test_names_that_are_something_else(tmp_path: Path) -> None:
