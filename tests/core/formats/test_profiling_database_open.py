@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,8 @@ def test_views_are_not_asked(tmp_path: Path) -> None:
     )
     with open_database(path) as database:
         assert set(database.tables) == {"inner"}
+        with pytest.raises(sqlite3.DatabaseError, match="prohibited"):
+            database._connection.execute("SELECT startNs FROM TASK")
     with pytest.raises(InputError, match="no tasks"):
         read_database_timelines(path)
 
@@ -213,10 +216,11 @@ def test_a_huge_value_ends_its_table(tmp_path: Path) -> None:
         tmp_path / "a.db",
         "CREATE TABLE TASK (startNs, endNs)",
         "INSERT INTO TASK VALUES (1, 2)",
-        f"INSERT INTO TASK VALUES (zeroblob({MAX_VALUE_BYTES + 1}), 2)",
+        f"INSERT INTO TASK VALUES (hex(zeroblob({MAX_VALUE_BYTES // 2 + 1})), 2)",
     )
     (timeline,) = read_database_timelines(path)
     assert "too big" in timeline.problems[0].message
+    assert timeline.tasks.start_ns.tolist() == [1]
 
 
 def test_a_copy_that_ends_too_soon(tmp_path: Path) -> None:
@@ -260,6 +264,9 @@ def test_log_of_a_living_writer_is_read(tmp_path: Path) -> None:
     writer.execute("INSERT INTO TASK VALUES (3, 4)")
     writer.commit()
     assert number_of_tasks(path) == 2
+    writer.executemany("INSERT INTO TASK VALUES (?, 9)", [(i,) for i in range(20_000)])
+    writer.commit()  # much more than there is in the database itself
+    assert number_of_tasks(path) == 20_002
     assert sorted(os.listdir(tmp_path)) == names
     writer.close()
 
@@ -349,6 +356,24 @@ def test_change_while_it_is_read(tmp_path: Path) -> None:
 
 
 # ---- bounds ----
+
+
+def test_values_that_fill_the_memory(tmp_path: Path) -> None:
+    """Long texts and blobs where numbers are expected: 64 MB in the file, a fraction of it in memory."""
+    path = hostile(
+        tmp_path / "a.db",
+        "CREATE TABLE TASK (startNs, endNs)",
+        "WITH n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 64)"
+        " INSERT INTO TASK SELECT zeroblob(500000), hex(zeroblob(250000)) FROM n",
+    )
+    assert path.stat().st_size > 60 << 20
+    tracemalloc.start()
+    (timeline,) = read_database_timelines(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 << 20
+    assert len(timeline.tasks) == 0
+    assert timeline.problems[0].message.startswith("TASK.startNs: 64 cells were not read")
 
 
 def many(path: Path) -> Path:

@@ -19,6 +19,7 @@ from npulse.core.formats.profiling.database.pmu import metric_of
 from npulse.core.formats.profiling.operators import NO_NS, OperatorTable
 
 from .database_files import (
+    CANN_API,
     ID,
     NEW_INFO,
     NO,
@@ -134,6 +135,35 @@ def test_device_of_communication(tmp_path: Path) -> None:
     assert cells(table_of(tmp_path, content), "device") == [0, 0, 5]
 
 
+def test_order_is_by_device_then_by_start(tmp_path: Path) -> None:
+    content: Content = {
+        "STRING_IDS": strings(),
+        "TASK": (
+            TASK,
+            [task(30, 40, 1, device=1), task(20, 40, 2), task(10, 40, 3, device=1), task(40, 50, 4)],
+        ),
+        "COMPUTE_TASK_INFO": (OLD_INFO, [old_info(i) for i in (1, 2, 3, 4)]),
+    }
+    table = table_of(tmp_path, content)
+    assert cells(table, "device") == [0, 0, 1, 1]
+    assert [start - T0 for start in cells(table, "start_ns")] == [20, 40, 10, 30]
+
+
+def test_steps_end_where_the_next_one_begins(tmp_path: Path) -> None:
+    """By the start of the host call: 10 is in the first step, 20 in the second, 30 and 5 in none."""
+    content: Content = {
+        "STRING_IDS": strings(),
+        "TASK": (TASK, [task(i, i + 1, i, connection=i) for i in range(4)]),
+        "COMPUTE_TASK_INFO": (OLD_INFO, [old_info(i) for i in range(4)]),
+        "CANN_API": (CANN_API, [(T0 + at, T0 + 99, 5000, 0, i, 0) for i, at in enumerate((10, 20, 30, 5))]),
+        "STEP_TIME": (
+            "id INTEGER, startNs INTEGER, endNs INTEGER",
+            [(2, T0 + 20, T0 + 30), (1, T0 + 10, T0 + 20)],
+        ),
+    }
+    assert cells(table_of(tmp_path, content), "step") == [1, 2, None, None]
+
+
 def test_information_without_a_task(tmp_path: Path) -> None:
     content = profile()
     content["COMPUTE_TASK_INFO"] = (OLD_INFO, [*content["COMPUTE_TASK_INFO"][1], old_info(55)])
@@ -247,6 +277,13 @@ def test_value_that_is_told_twice(tmp_path: Path) -> None:
     content["TASK_PMU_INFO"] = (PMU, [(1, ID["0x49"], 1), (1, ID["0x49"], 2)])
     table = table_of(tmp_path, content)
     assert (cells(table, "0x49")[0], kinds(table)) == (2, ["bad-record"])
+
+
+def test_call_of_another_task_is_none() -> None:
+    """Task 2 has not begun at 5; the row before it in their order, which runs till 100, is task 1's."""
+    keys, starts, ends = (np.array(column, np.int64) for column in ([1, 2, 2], [0, 10, 30], [100, 20, 40]))
+    rows, n_unsure = Calls(keys, starts, ends).rows(np.array([2, 2, 2]), np.array([5, 10, 40]))
+    assert (rows.tolist(), n_unsure) == ([-1, 1, 2], 1)
 
 
 @given(

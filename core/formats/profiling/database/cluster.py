@@ -116,7 +116,7 @@ def _groups(database: Database) -> tuple[tuple[CommunicationGroup, ...], int]:
     n_dropped = 0
     for table in ("CommunicationGroupMapping", "CommunicationGroup"):
         columns = ("type", "rank_set", "group_name", "group_id", "pg_name")
-        for number, *cells in database.rows(table, columns, MAX_GROUPS):
+        for number, *cells in database.rows(table, columns, MAX_GROUPS, text_bytes=_MAX_SET_CHARS + 2):
             kind, ranks, name, group_id, label = cells
             found = ranks_of(ranks)
             if found is None:

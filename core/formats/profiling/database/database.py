@@ -26,6 +26,10 @@ MAX_COLUMNS = 512
 MAX_VALUE_BYTES = 1 << 24
 MAX_SECONDS = 900.0
 BLOCK_ROWS = 1 << 15
+BLOCK_BYTES = 1 << 26
+NUMBER_BYTES = 128
+"""Longer texts are no numbers."""
+TEXT_BYTES = 1 << 14
 
 _LEAST_ROW_BYTES = 4  # two for its place on the page, two for its length and number
 _STEPS_BETWEEN_LOOKS = 50_000
@@ -75,8 +79,10 @@ class Database:
         self._connection = connection
         self._real = real
         self._is_unlocked = is_unlocked
+        self._text_bytes = TEXT_BYTES
         self._stamp = _stamp(real)
-        self._max_rows = min(MAX_ROWS, self._stamp[0] // _LEAST_ROW_BYTES)
+        n_bytes = self._stamp[0] + (0 if is_unlocked else _stamp(f"{real}-wal")[0])
+        self._max_rows = min(MAX_ROWS, n_bytes // _LEAST_ROW_BYTES)
         self._progress = progress
         self._is_cancelled = is_cancelled
         self._ends_s = time.monotonic() + MAX_SECONDS
@@ -106,17 +112,26 @@ class Database:
         return [name for name in wanted if found is not None and name.lower() in found.columns]
 
     def blocks(
-        self, table: str, columns: Sequence[str], *, only: tuple[str, Collection[int]] | None = None
+        self,
+        table: str,
+        columns: Sequence[str],
+        *,
+        only: tuple[str, Collection[int]] | None = None,
+        text_bytes: int = NUMBER_BYTES,
     ) -> Iterator[list[Row]]:
         """Rows as (number of the row or None, value a column), some ten thousand at a time.
 
-        only: (column, values that it may have). What stops the reading is noted: a damaged page, a limit.
-        Raises Cancelled.
+        only: (column, values that it may have). text_bytes: texts are cut there; blobs come empty, so that a
+        block stays small. What stops the reading is noted: a damaged page, a limit. Raises Cancelled.
         """
         stored = self.tables[table.lower()]
         number = "rowid" if stored.has_rowid else "NULL"
-        listed = ", ".join([number, *(quoted(stored.columns[name.lower()]) for name in columns)])
+        names = [quoted(stored.columns[name.lower()]) for name in columns]
+        listed = ", ".join(
+            [number, *(f"CASE typeof({name}) WHEN 'blob' THEN x'' ELSE {name} END" for name in names)]
+        )
         statement = f"SELECT {listed} FROM main.{quoted(stored.name)}"
+        block_rows = max(1, min(BLOCK_ROWS, BLOCK_BYTES // (text_bytes * (len(columns) + 1))))
         parameters: list[int] = []
         if only is not None:
             parameters = list(only[1])
@@ -129,11 +144,12 @@ class Database:
                 if not n_rows:
                     cursor = self._connection.execute(statement, parameters)
                 check(self._is_cancelled)
-                rows = cursor.fetchmany(BLOCK_ROWS)
+                self._text_bytes = text_bytes
+                rows = cursor.fetchmany(block_rows)
             except _READ_ERRORS as caught:
                 error = caught
                 self.raise_stopped()
-                rows = self._before_damage(statement, parameters, n_rows)
+                rows = self._before_damage(statement, parameters, n_rows, block_rows)
             if n_rows + len(rows) > self._max_rows:
                 rows = rows[: self._max_rows - n_rows]
                 self.note("limit", f"{stored.name}: only the first {self._max_rows:,} rows are read")
@@ -145,7 +161,7 @@ class Database:
                 return
         self._note_stop(stored.name, n_rows, error)
 
-    def _before_damage(self, statement: str, parameters: Sequence[int], n_known: int) -> list[Row]:
+    def _before_damage(self, statement: str, parameters: Sequence[int], n_known: int, most: int) -> list[Row]:
         """The rows from `n_known` on that can be had one by one before the statement fails."""
         found: list[Row] = []
         if time.monotonic() > self._ends_s:
@@ -155,9 +171,14 @@ class Database:
                 for number, row in enumerate(cursor):
                     if number >= n_known:
                         found.append(row)
-                    if len(found) >= BLOCK_ROWS:
+                    if len(found) >= most:
                         break
         except _READ_ERRORS:
+            self.raise_stopped()
+            # Python asks for the next row before it hands one out, and so loses the last good one
+            last = f"{statement} LIMIT 1 OFFSET {n_known + len(found)}"
+            with suppress(*_READ_ERRORS):
+                found += self._connection.execute(last, parameters).fetchall()
             self.raise_stopped()
         return found
 
@@ -168,7 +189,9 @@ class Database:
         kind = "limit" if is_late else "cut-off" if self._has_changed else "unreadable"
         self.note(kind, f"{table}: reading stopped after {n_rows:,} rows: {why}")
 
-    def rows(self, table: str, columns: Sequence[str], most: int = MAX_ROWS) -> Iterator[Row]:
+    def rows(
+        self, table: str, columns: Sequence[str], most: int = MAX_ROWS, *, text_bytes: int = TEXT_BYTES
+    ) -> Iterator[Row]:
         """Rows one by one, for small tables. Columns that are not there are None. What is over `most` is
         noted."""
         if table.lower() not in self.tables:
@@ -176,7 +199,7 @@ class Database:
         there = self.columns_of(table, columns)
         places = [there.index(name) + 1 if name in there else None for name in columns]
         n_rows = 0
-        for block in self.blocks(table, there):
+        for block in self.blocks(table, there, text_bytes=text_bytes):
             for row in block:
                 if n_rows == most:
                     self.note("limit", f"{self.tables[table.lower()].name}: only {most:,} rows are read")
@@ -201,7 +224,7 @@ class Database:
         is_cut: the file is shorter than it says, which SQLite takes only like this.
         """
         connection = self._connection
-        connection.text_factory = _decoded
+        connection.text_factory = self._decoded
         if hasattr(connection, "setlimit"):  # Python 3.11
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
             connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -241,6 +264,9 @@ class Database:
         key = keys[0] if len(keys) == 1 and has_rowid else ""
         self.tables.setdefault(name.lower(), StoredTable(name, columns, has_rowid, key))
 
+    def _decoded(self, raw: bytes) -> str:
+        return raw[: self._text_bytes].decode("utf-8", "replace")
+
     def _is_over(self) -> int:
         """Called by SQLite as it works: 1 stops the statement. An error may not leave a callback."""
         try:
@@ -273,14 +299,14 @@ def quoted(name: str) -> str:
 
 
 def _allowed(action: int, first: str | None, second: str | None, _: str | None, inside: str | None) -> int:
-    """What a statement may do: read tables, use one function. `inside`: of which view or trigger."""
+    """What a statement may do: read tables, use two functions. `inside`: of which view or trigger."""
     if inside is not None:
         return sqlite3.SQLITE_DENY
     if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ):
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA and first == "table_info":
         return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_FUNCTION and second == "substr":
+    if action == sqlite3.SQLITE_FUNCTION and second in ("substr", "typeof"):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
 
@@ -296,7 +322,3 @@ def text_of_error(error: BaseException) -> str:
     """What SQLite says, without what the file could have put into it."""
     text = str(error)
     return "malformed database schema" if text.startswith("malformed database schema") else text[:120]
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")

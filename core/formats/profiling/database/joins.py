@@ -69,9 +69,8 @@ class Calls:
         n = len(self._keys)
         all_keys = np.concatenate([self._keys, keys])
         all_times = np.concatenate([self._starts, times])
-        is_asked = np.concatenate([np.zeros(n, np.int8), np.ones(len(keys), np.int8)])
-        order = np.lexsort((is_asked, all_times, all_keys))
-        last = np.maximum.accumulate(np.where(is_asked[order] == 0, order, -1))
+        order = np.lexsort((all_times, all_keys))  # of equal ones the rows stay before what is asked
+        last = np.maximum.accumulate(np.where(order < n, order, -1))
         before = np.empty(len(order), np.int64)
         before[order] = last
         place = before[n:]

@@ -13,7 +13,7 @@ from ...json_window import Notes
 from ..json_facts import Facts
 from ..records import ProfilerSettings, Read
 from ..settings import groups_of
-from .database import Database
+from .database import MAX_VALUE_BYTES, Database
 from .marks import has_no_end
 from .open import open_database
 from .values import integer_of, text_of
@@ -87,7 +87,7 @@ def _meta(database: Database) -> dict[str, str]:
     """META_DATA, and what a cluster has in its place."""
     found: dict[str, str] = {}
     for table, key in (("META_DATA", "name"), ("ClusterBaseInfo", "key")):
-        for _, name, value in database.rows(table, (key, "value"), MAX_ENTRIES):
+        for _, name, value in database.rows(table, (key, "value"), MAX_ENTRIES, text_bytes=MAX_VALUE_BYTES):
             if isinstance(name, str) and len(name) <= 200:
                 found.setdefault(name, text_of(value))
     return found

@@ -14,6 +14,7 @@ from .values import NOTHING, Integers
 
 MAX_TEXT_CHARS = 1 << 16
 MAX_ALL_CHARS = 1 << 28
+_TEXT_BYTES = 4 * MAX_TEXT_CHARS + 4
 _IDS_AT_ONCE = 500
 _SCAN_ABOVE = 20_000
 _NO_TEXT = NONE_WORDS - {"null", "nan"}  # a format may be NULL
@@ -87,12 +88,10 @@ class Strings:
     def _take(
         self, database: Database, wanted: frozenset[int] | None, only: tuple[str, Sequence[int]] | None
     ) -> None:
-        for block in database.blocks("STRING_IDS", ("id", "value"), only=only):
+        for block in database.blocks("STRING_IDS", ("id", "value"), only=only, text_bytes=_TEXT_BYTES):
             for _, number, text in block:
                 if not isinstance(number, int) or (wanted is not None and number not in wanted):
                     continue
-                if isinstance(text, bytes):
-                    text = text.decode("utf-8", "replace")
                 if not isinstance(text, str):
                     continue
                 if len(text) > MAX_TEXT_CHARS:

@@ -45,7 +45,8 @@ class Unread:
         """Count one."""
         if not self.n:
             self.row = row
-            self.first = safe_text(value if isinstance(value, str) else repr(value)[:60], 40)
+            shown = "a blob" if isinstance(value, bytes) else text_of(value)
+            self.first = safe_text(shown, 40)
         self.n += 1
 
 
