@@ -270,6 +270,7 @@ def test_hostile_blocks(tmp_path: Path, raw: bytes, kind: str) -> None:
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
     for raw in (
+        struct.pack("<QBBBB", 8, 5, 4, 0x5A, 0x5A) + b"{}  \0\0\0\0",
         b"",
         b"hello world, this is text",
         b"\0" * 100,

@@ -270,6 +270,13 @@ def test_few_cores(op_type: str, dim: int, used: float | None) -> None:
     assert one(kernel([], {}, op_type=op_type, block_dim=dim), "few-cores") is None, "no chip, no judgement"
 
 
+def test_a_second_round_that_is_nearly_empty() -> None:
+    advice = one(
+        kernel([], {}, op_type="vector", block_dim=41), "few-cores", CHIP, core_utilization_percent=60
+    )
+    assert advice is not None and advice.figures["used_percent"] == pytest.approx(51.25)
+
+
 def test_cores_of_chips_that_are_not_split() -> None:
     chip = Chip("310P", "310P", 8, 0)
     advice = one(kernel(["-1 "], {}, op_type="AiCore", block_dim=2), "few-cores", chip)
@@ -286,6 +293,8 @@ def test_time_in_which_no_core_works() -> None:
     slow = kernel(vectors(4), pipes(vector=0.5), block_dim=4, frequency_mhz=1000.0)
     assert one(slow, "outside") is None, "100,000 cycles at 1,000 MHz are the whole 100 us"
     assert one(kernel(vectors(4), pipes(vector=0.5), block_dim=4, duration_us=64.9), "outside") is None
+    launch = kernel(vectors(4), pipes(vector=0.5), block_dim=4, duration_us=64.5)
+    assert one(launch, "outside", kernel_outside_percent=5) is None, "a launch takes some microseconds"
     long = kernel(vectors(4), pipes(vector=0.5), block_dim=4, duration_us=200.0)
     assert severity_of(long, "outside") == "warning"
 

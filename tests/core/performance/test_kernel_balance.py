@@ -50,6 +50,13 @@ def test_flagged_cores_are_off_by_both(values: list[float], spread: float) -> No
     assert [values[row] for row in found.rows] == sorted((values[row] for row in found.rows), reverse=True)
 
 
+def test_the_score_begins_at_0_6() -> None:
+    """Eight cores at z = 0.5 (score 0.62), and eight at z = 0.4 (0.599)."""
+    found = uneven_of(np.array([120.0] * 8 + [60.0] * 2), 10)
+    assert found is not None and len(found.rows) == 8 and found.scores[0] == pytest.approx(0.6225, abs=1e-4)
+    assert uneven_of(np.array([120.0] * 25 + [60.0] * 4), 1) is None
+
+
 def test_equal_cores_and_single_cores_are_even() -> None:
     for values in ([], [5.0], [NA, 5.0], [5.0] * 9, [0.0, 0.0]):
         assert uneven_of(np.array(values, np.float64), 0) is None
@@ -83,8 +90,8 @@ def test_data_and_hits_of_the_occupancy_block() -> None:
     data, hits = found
     assert data.figures["worst_bytes"] == 81920 and "80 KB" in data.message[0]
     assert hits.figures["worst_percent"] == 40 and hits.figures["cores_off"] == ["core0 vector0"]
-    near = [CoreLoad(i, "vector", 0, 1000, 4096, 90.0 if i else 81.0) for i in range(4)]
-    assert "uneven" not in said(kernel([], {}, loads=tuple(near))), "9 points below are no finding"
+    near = [CoreLoad(i, "vector", 0, 1000, 4096, 90.0 if i else 78.0) for i in range(4)]
+    assert "uneven" not in said(kernel([], {}, loads=tuple(near))), "9 points below the mean are no finding"
 
 
 def test_a_tail_is_longest_minus_median() -> None:

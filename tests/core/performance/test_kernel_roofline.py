@@ -48,6 +48,7 @@ def cores(**ratios: float) -> Cores:
         ([point(10, 8)], {"mte2": 0.8, "vector": 0.5}, "latency bound:memory caused"),
         ([point(10, 8)], {"mte3": 0.5, "vector": 0.9}, "latency bound:compute caused"),
         ([point(10, 8)], {"scalar": 0.95, "mte2": 0.9}, "latency bound:compute caused"),
+        ([point(10, 8)], {"fixpipe": 0.9, "vector": 0.1}, "latency bound:memory caused"),
         ([point(10, 1), point(10, 9, 1.0, 1000)], {}, "memory bound"),
         ([point(10, 11), point(0, 1), point(10, 1, 0.0)], {}, None),
         ([], {"vector": 1.0}, None),
