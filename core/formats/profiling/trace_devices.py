@@ -32,7 +32,7 @@ from .trace_lanes import (
 )
 from .trace_numbers import Flags
 from .trace_placing import Placed, Problems, by_lane, placed
-from .trace_rows import GPU_CALL, GPU_TASK, SUMMED, CallSum, Kept
+from .trace_rows import GPU_CALL, GPU_TASK, SUMMED, CallSum, Kept, distinct_pairs
 
 MAX_SPANS = 100_000
 
@@ -116,14 +116,16 @@ def _timeline(shared: _Shared, device: int, is_mine: Flags) -> Timeline:
     tasks = _tasks(shared, np.flatnonzero(is_mine & (rows.role == TASK)))
     communication = _communication(shared, is_mine)
     started = np.unique(np.concatenate([tasks.connection, communication.connection]))
-    is_launch = (rows.role == HOST) & (rows.connection != NONE) & np.isin(rows.connection, started)
+    calls = np.flatnonzero(rows.role == HOST)
+    ids = rows.connection(kept, calls)
+    calls = calls[(ids != NONE) & np.isin(ids, started)]
     at_ns, mhz = _frequency(kept, names, device)
     return Timeline(
         source=kept.source,
         device=None if device == NO_DEVICE else device,
         tasks=tasks,
         communication=communication,
-        launches=_launches(shared, np.flatnonzero(is_launch)),
+        launches=_launches(shared, calls),
         recorded=_recorded(shared, np.flatnonzero(is_mine & (rows.role == OVERLAP))),
         calls=shared.calls,
         steps=shared.spans[STEP],
@@ -181,7 +183,7 @@ def _communication(shared: _Shared, is_mine: Flags) -> Tasks:
     if len(gpu):
         at = np.concatenate([at, gpu[_is_collective(shared, gpu)]])
     at = _in_order(shared.kept, at)
-    lanes = rows.lane[at]
+    lanes = shared.kept.rows.taken("lane", at)
     is_named = by_lane(shared.lanes, lambda lane: lane.thread != "", np.bool_)[lanes]
     code, kinds = _compacted(np.where(is_named, lanes, NONE), [lane.thread for lane in shared.lanes])
     return _as_tasks(shared, at, code, kinds)
@@ -192,15 +194,14 @@ def _launches(shared: _Shared, at: Integers) -> Tasks:
     at = _in_order(shared.kept, at)
     codes = shared.kept.rows.taken("name", at)
     is_gpu = shared.kept.rows.taken("source", at) == GPU_CALL
-    level = by_lane(shared.lanes, lambda lane: lane.level, np.int64)[shared.rows.lane[at]]
+    level = by_lane(shared.lanes, lambda lane: lane.level, np.int64)[shared.kept.rows.taken("lane", at)]
     level = np.where(is_gpu, shared.kept.rows.taken("kind", at), level)
-    pairs, inverse = np.unique(np.stack([level, codes.astype(np.int64)]), axis=1, return_inverse=True)
-    told = [_call(shared.names, *pair) for pair in pairs.T.tolist()]
+    pairs, inverse = distinct_pairs(level, codes)
+    told = [_call(shared.names, *pair) for pair in pairs]
     kinds, calls = (tuple(dict.fromkeys(part)) for part in zip(*told, strict=True)) if told else ((), ())
     kind_of = np.array([kinds.index(kind) for kind, _ in told], np.int32)
     place = {call: i for i, call in enumerate(calls)}
     name_of = np.array([place[call] for _, call in told], np.int32)
-    inverse = inverse.reshape(-1)
     return _as_tasks(shared, at, kind_of[inverse], kinds, (name_of[inverse], calls))
 
 
@@ -213,7 +214,7 @@ def _as_tasks(
 ) -> Tasks:
     rows = shared.kept.rows
     name, names = named or _compacted(rows.taken("name", at), shared.names.labels)
-    stream = by_lane(shared.lanes, lambda lane: lane.stream, np.int64)[shared.rows.lane[at]]
+    stream = by_lane(shared.lanes, lambda lane: lane.stream, np.int64)[shared.kept.rows.taken("lane", at)]
     stream[shared.rows.role[at] == COMMUNICATION] = NONE  # lanes of groups are no streams
     return Tasks(
         start_ns=rows.taken("start", at),
@@ -221,7 +222,7 @@ def _as_tasks(
         stream=stream,
         name=name,
         kind=kind,
-        connection=shared.rows.connection[at],
+        connection=shared.rows.connection(shared.kept, at),
         names=names,
         kinds=kinds,
     )
@@ -230,16 +231,11 @@ def _as_tasks(
 def _recorded(shared: _Shared, at: Integers) -> dict[str, tuple[Integers, Integers]]:
     at = _in_order(shared.kept, at)
     rows, labels = shared.kept.rows, shared.names.labels
-    pairs = np.stack([rows.taken("name", at), shared.rows.lane[at]])
-    distinct, inverse = np.unique(pairs, axis=1, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    told = np.array(
-        [
-            overlap_lane(labels[name] if name >= 0 else "", shared.lanes[lane].thread)
-            for name, lane in distinct.T.tolist()
-        ],
-        np.str_,
-    )
+    pairs, inverse = distinct_pairs(rows.taken("name", at), shared.kept.rows.taken("lane", at))
+    listed = [
+        overlap_lane(labels[name] if name >= 0 else "", shared.lanes[lane].thread) for name, lane in pairs
+    ]
+    told = np.array(listed, np.str_)
     found = {}
     for lane in OVERLAP_LANES:
         chosen = at[(told == lane)[inverse]] if len(told) else at
@@ -253,7 +249,7 @@ def _calls(kept: Kept, rows: Placed, lanes: list[Lane], names: TraceNames) -> tu
     source = kept.rows.taken("source")
     late = np.flatnonzero((rows.role == HOST) & (source != SUMMED) & (source != GPU_CALL))
     if len(late):
-        levels = by_lane(lanes, lambda lane: lane.level, np.int64)[rows.lane[late]]
+        levels = by_lane(lanes, lambda lane: lane.level, np.int64)[kept.rows.taken("lane", late)]
         columns = (kept.rows.taken(column, late) for column in ("name", "start", "duration"))
         totals.add(levels, *columns)
     told: dict[tuple[str, str], CallSum] = {}

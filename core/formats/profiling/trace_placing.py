@@ -32,14 +32,19 @@ class Problems:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """All kept rows, by their place in `kept.rows`. operators: places of the framework's operators."""
+    """All kept rows, by their place in `kept.rows`. operators: places of the framework's operators.
+    by_arrows: connections, where arrows were needed to tell them."""
 
-    lane: npt.NDArray[np.int32]
     role: npt.NDArray[np.int8]
-    device: npt.NDArray[np.int32]
-    connection: Integers
+    device: npt.NDArray[np.int16]
     operators: Integers
     framework: Extent
+    by_arrows: Integers | None = None
+
+    def connection(self, kept: Kept, at: Integers) -> Integers:
+        """The connection of some rows."""
+        found: Integers = kept.rows.taken("connection", at) if self.by_arrows is None else self.by_arrows[at]
+        return found
 
 
 def placed(kept: Kept, lanes: list[Lane], names: TraceNames, problems: Problems) -> Placed:
@@ -47,10 +52,10 @@ def placed(kept: Kept, lanes: list[Lane], names: TraceNames, problems: Problems)
     rows = kept.rows
     lane, source = rows.taken("lane"), rows.taken("source")
     role: npt.NDArray[np.int8] = by_lane(lanes, lambda one: one.role, np.int8)[lane]
-    device: npt.NDArray[np.int32] = by_lane(lanes, lambda one: one.device, np.int32)[lane]
+    device: npt.NDArray[np.int16] = by_lane(lanes, lambda one: one.device, np.int16)[lane]
     is_gpu = source == GPU_TASK
     if is_gpu.any():
-        gpus = np.array([gpu_of(names, pid) for pid, _ in kept.lanes], np.int32)
+        gpus = np.array([gpu_of(names, pid) for pid, _ in kept.lanes], np.int16)
         device[is_gpu] = gpus[lane[is_gpu]]
     role[is_gpu] = TASK
     role[(source == GPU_CALL) | (source == SUMMED)] = HOST
@@ -64,13 +69,13 @@ def placed(kept: Kept, lanes: list[Lane], names: TraceNames, problems: Problems)
     _place_unnamed(kept, role, names, problems)
     late = sum(lanes[number].role not in (OTHER, FRAMEWORK, UNKNOWN) for number in kept.passed_over)
     problems.add("bad-record", late, "lanes got another name behind their events; those before are left out")
-    start, connection = rows.taken("start"), rows.taken("connection")
-    ends = tuple(kept.flows.taken(column) for column in ("lane", "at", "id"))
-    is_device = (role == TASK) | (role == COMMUNICATION)
-    connection = connected_by_arrows(
-        lane, start, connection, is_device, role == HOST, (ends[0], ends[1], ends[2])
-    )
-    return Placed(lane, role, device, connection, operators, framework)
+    by_arrows = None
+    if len(kept.flows):
+        ends = (kept.flows.taken("lane"), kept.flows.taken("at"), kept.flows.taken("id"))
+        is_device = (role == TASK) | (role == COMMUNICATION)
+        start, connection = rows.taken("start"), rows.taken("connection")
+        by_arrows = connected_by_arrows(lane, start, connection, is_device, role == HOST, ends)
+    return Placed(role, device, operators, framework, by_arrows)
 
 
 def _place_unnamed(kept: Kept, role: npt.NDArray[np.int8], names: TraceNames, problems: Problems) -> None:

@@ -96,7 +96,7 @@ class CallTotals:
 
     def add(self, levels: npt.NDArray[Any], names: Codes, starts: Integers, durations: Integers) -> None:
         """More calls, a row a call."""
-        key = levels.astype(np.int64) << 32 | (names.astype(np.int64) & 0xFFFF_FFFF)
+        key = levels.astype(np.int64) << 32 | (names.astype(np.int64) + 1)
         order = np.argsort(key, kind="stable")
         key, starts, durations = key[order], starts[order], durations[order]
         cuts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
@@ -112,7 +112,7 @@ class CallTotals:
         lasts = np.maximum.reduceat(ends_of(starts, durations), cuts).tolist()
         counts = np.diff(np.append(cuts, len(key))).tolist()
         for i, value in enumerate(key[cuts].tolist()):
-            place = (value >> 32, int(np.int64(value).astype(np.int32)))
+            place = (value >> 32, (value & 0xFFFF_FFFF) - 1)
             one = CallSum(counts[i], totals[i], longest[i], firsts[i], lasts[i])
             self.sums.setdefault(place, CallSum(max_ns=one.max_ns)).join(one)
 
@@ -171,6 +171,13 @@ class Kept:
     n_without_times: int = 0
     n_apart: int = 0
     n_without_lane: int = 0
+
+
+def distinct_pairs(left: Integers | Codes, right: Integers | Codes) -> tuple[list[tuple[int, int]], Integers]:
+    """The pairs of two columns of codes, each once, and which one each row has. right: from -1 on."""
+    packed = left.astype(np.int64) << 32 | (right.astype(np.int64) + 1)
+    distinct, inverse = np.unique(packed, return_inverse=True)
+    return [(value >> 32, (value & 0xFFFF_FFFF) - 1) for value in distinct.tolist()], inverse
 
 
 def ends_of(starts: Integers, durations: Integers) -> Integers:

@@ -20,7 +20,7 @@ from .timeline import NONE, Codes, Integers
 from .trace import MAX_FILE_BYTES, read_trace
 from .trace_blocks import ARG_INT, ARG_TEXT, ArgColumn, TraceBlock, TraceNames, TraceState
 from .trace_numbers import NO_TIME
-from .trace_rows import GrowingRows
+from .trace_rows import GrowingRows, distinct_pairs
 
 _ARGS = ("code", "detail", "pc_addr", "process_bytes")
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
@@ -186,11 +186,10 @@ def _pairs(rows: GrowingRows, phase: npt.NDArray[np.uint8]) -> tuple[Integers, I
 
 def _named(core: Codes, pipe: Codes, names: TraceNames) -> tuple[_Texts, _Texts]:
     """Cores and pipes by what they are called: the texts, and codes into them for every row."""
-    distinct, inverse = np.unique(np.stack([core, pipe]), axis=1, return_inverse=True)
-    listed = distinct.T.tolist()
+    listed, inverse = distinct_pairs(core, pipe)
     cores = [names.process_names.get(pid) or _text(names.id(pid)) for pid, _ in listed]
     pipes = [names.thread_names.get((pid, tid)) or _text(names.id(tid)) for pid, tid in listed]
-    return _coded(cores, inverse.reshape(-1)), _coded(pipes, inverse.reshape(-1))
+    return _coded(cores, inverse), _coded(pipes, inverse)
 
 
 def _coded(texts: list[str], inverse: Integers) -> _Texts:
