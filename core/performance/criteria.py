@@ -45,6 +45,7 @@ class Criteria:
     kernel_l2_hit_percent: float = 60
     kernel_bandwidth_percent: float = 80
     kernel_line_percent: float = 30
+    kernel_wait_percent: float = 20
     # ranks
     slow_rank_percent: float = 5
     slow_link_percent: float = 80

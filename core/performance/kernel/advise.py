@@ -25,7 +25,7 @@ from .bound_checks import (
     gm_gb_per_s,
     l2_hits,
 )
-from .case import Case, Saying, advice, amount, case_of, kinds_in, percent, text
+from .case import Case, Saying, advice, amount, case_of, joined, kinds_in, listed, percent, text
 from .core_checks import (
     check_balance,
     check_conflict,
@@ -36,7 +36,7 @@ from .core_checks import (
     check_use,
     cycles_of,
 )
-from .hot_lines import hot_lines
+from .hot_lines import hot_lines, waits_of
 
 _SHOWN_LINES = 5
 _SHOWN_TEXTS = 20
@@ -162,6 +162,19 @@ def _check_hot_line(case: Case) -> Iterator[Saying]:
     )
 
 
+def _check_sync(case: Case) -> Iterator[Saying]:
+    found = waits_of(case.kernel.instructions) if case.kernel.instructions is not None else None
+    if found is None or found[0] * 100 < case.criteria.kernel_wait_percent:
+        return
+    share, by_pipe = found
+    parts = sorted(by_pipe.items(), key=lambda item: -item[1])
+    told = listed([f"{safe_text(pipe, 40)} {percent(part)}%" for pipe, part in parts[:_SHOWN_LINES]])
+    message = joined("sync", {"parts": told}, percent=percent(share))
+    figures = {"wait_percent": share * 100}
+    cost = case.duration_us * share
+    yield Saying("sync", "warning", message, text("sync-next"), figures, cost, "instr_exe")
+
+
 def _check_tool(case: Case) -> Iterator[Saying]:
     """The tool's own sentences, each once, with how often it says them."""
     counts = Counter(said.text for said in case.kernel.advice)
@@ -213,6 +226,7 @@ _CHECKS = (
     check_bandwidth,
     check_use,
     _check_hot_line,
+    _check_sync,
     _check_tool,
     _check_whole,
 )

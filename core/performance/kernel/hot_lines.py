@@ -34,6 +34,22 @@ def hot_lines(lines: SourceLines, top: int = 10) -> tuple[Hot, ...]:
     )
 
 
+_WAITS = ("WAIT_FLAG", "WAIT_INTRA", "BAR", "PIPE_BARRIER")
+
+
+def waits_of(found: Instructions) -> tuple[float, dict[str, float]] | None:
+    """(share of all cycles that are waits for other pipes, pipe -> its part of them); None without cycles."""
+    cycles = np.nan_to_num(found.cycles)
+    total = float(cycles.sum())
+    if total <= 0:
+        return None
+    is_wait = np.array([name.upper().startswith(_WAITS) for name in found.names] or [False], np.bool_)
+    waits = np.where(is_wait[found.name_codes], cycles, 0.0)
+    by_pipe = np.bincount(found.pipe_codes, waits, len(found.pipes))
+    parts = {pipe: float(c) / total for pipe, c in zip(found.pipes, by_pipe, strict=True) if c > 0}
+    return float(waits.sum()) / total, parts
+
+
 def hot_instructions(found: Instructions, top: int = 10) -> tuple[Hot, ...]:
     """The same of instructions, one name and pipe together."""
     n_pipes = max(len(found.pipes), 1)

@@ -236,6 +236,21 @@ RULES: tuple[Rule, ...] = (
         _by("kernel_line_percent", "101"),
     ),
     _rule(
+        "sync",
+        "warning",
+        ("pipes wait for each other", "流水间等待多"),
+        (
+            "Cycles that the simulator counts for waiting on a flag or at a barrier, over the cycles of all instructions of all pipes.",
+            "仿真中等待 flag 或 barrier 的周期，占所有流水全部指令周期的比例。",
+        ),
+        (
+            "WAIT_FLAG and barriers at or above kernel_wait_percent (20) of all cycles",
+            "WAIT_FLAG 与 barrier ≥ 总周期的 kernel_wait_percent（20%）",
+        ),
+        _OWN,
+        _by("kernel_wait_percent", "101"),
+    ),
+    _rule(
         "tool",
         "note",
         ("what msOpProf itself advises", "msOpProf 的建议"),

@@ -201,6 +201,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{line} 占算子执行指令数的 {percent}%（{calls} 次，{cores} 个核）；未提供周期数",
     ),
     "hot-line-next": ("Begin with this line.", "从这一行开始优化。"),
+    "sync": (
+        "{percent}% of the cycles of all pipes are waits for other pipes ({parts})",
+        "各流水的周期中有 {percent}% 在等待其他流水（{parts}）",
+    ),
+    "sync-next": (
+        "Look at the flag that is waited for the longest in the simulator's timeline (trace.json, SET_FLAG to WAIT_FLAG): give the pipe that sets it less to do at once or start it earlier (double buffer), and replace PipeBarrier<PIPE_ALL> by the flag of the two pipes that meet.",
+        "在仿真时间线（trace.json 的 SET_FLAG 到 WAIT_FLAG）中找等待最久的 flag：让发出它的流水提前开始或减小单次工作量（双缓冲），并用两条流水之间的 flag 代替 PipeBarrier<PIPE_ALL>。",
+    ),
     "tool": (
         "msOpProf's own advice: {told}",
         "msOpProf 自己的建议：{told}",
