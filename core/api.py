@@ -16,6 +16,10 @@ from .memory.report import report as memory_report
 from .overflow import run_report as overflow_run_report
 from .overflow.analyse import Overflow
 from .overflow.report import report as overflow_report
+from .performance import run_report as performance_run_report
+from .performance.analyse import Performance
+from .performance.report import report as performance_report
+from .performance.table import TableKind
 from .precision import run_report
 from .precision.compare import Comparison, Settings, compare_captures
 from .precision.report import report as precision_report
@@ -127,6 +131,36 @@ class MemoryReport(AreaAnswer):
         return _frame(memory_table(self.found))
 
 
+@dataclass(frozen=True, slots=True)
+class PerformanceReport(AreaAnswer):
+    """What takes the time of a round, and its report."""
+
+    found: Performance
+
+    @property
+    def origin(self) -> Finding | None:
+        """What to attack first; None where nothing is over a threshold."""
+        return next((finding for finding in self.findings if finding.role == "origin"), None)
+
+    @property
+    def max_error(self) -> float:
+        """Idle share of the wall time, 0 to 1; NaN where no time of the device was recorded."""
+        shown = self.found.shown
+        wall = shown.wall.wall if shown is not None else None
+        return wall.idle_share if wall is not None else float("nan")
+
+    def to_frame(self, kind: TableKind = "type") -> pandas.DataFrame:
+        """One of the round's tables as a pandas frame; absent values are NA.
+
+        Raises KeyError for one that the round has not.
+        """
+        from .performance.table import kinds_of, performance_table
+
+        if kind not in kinds_of(self.found):
+            raise KeyError(kind)
+        return _frame(performance_table(self.found, kind))
+
+
 def _frame(table: Table) -> pandas.DataFrame:
     import pandas
 
@@ -220,6 +254,32 @@ def memory(
     )
     told = memory_report(found, lang=asked.lang, tables=asked.tables)
     return MemoryReport(with_problems(told, opened.problems), found)
+
+
+def performance(
+    run: Run | StrPath,
+    *,
+    options: AnalysisOptions | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: Callable[[Performance], None] | None = None,
+) -> PerformanceReport:
+    """What to attack first in the newest round of a run that has a profile: idle, communication or compute,
+    then which operator, then why.
+
+    options: round, rank, step, criteria, language ... as a command takes them. InputError where there is
+    nothing to look at.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    asked = options or AnalysisOptions()
+    chosen = performance_run_report.selections(opened, asked)
+    if not chosen:
+        raise performance_run_report.nothing_here(opened, asked)
+    found = performance_run_report.look(
+        opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
+    )
+    told = performance_report(found, lang=asked.lang, tables=asked.tables)
+    return PerformanceReport(with_problems(told, opened.problems), found)
 
 
 def choose_pair(

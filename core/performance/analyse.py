@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,6 +91,33 @@ class _Work:
     progress: ProgressCallback
     is_cancelled: IsCancelled
     problems: list[Problem] = field(default_factory=list)
+    _done: dict[int, tuple[Profile, Analysed]] = field(default_factory=dict)
+
+    def analysed(self, profile: Profile, record: Mapping[str, Any] | None) -> Analysed:
+        """What is said of a profile; made once, however often there is an update."""
+        kept = self._done.get(id(profile))
+        if kept is None or kept[0] is not profile:
+            kept = self._done[id(profile)] = (profile, analysed(profile, self.settings, record))
+        return kept[1]
+
+
+def _told_apart(
+    loaded: Sequence[tuple[ProfileFiles, tuple[Profile, ...]]],
+) -> list[tuple[ProfileFiles, tuple[Profile, ...]]]:
+    """Profiles that would be called alike are called by their folders."""
+    labels = Counter(profile.label for _, made in loaded for profile in made)
+    if all(n == 1 for n in labels.values()):
+        return list(loaded)
+    return [
+        (
+            one,
+            tuple(
+                replace(profile, is_told_by_folder=True) if labels[profile.label] > 1 else profile
+                for profile in made
+            ),
+        )
+        for one, made in loaded
+    ]
 
 
 def analyse(
@@ -179,7 +207,8 @@ def _together(
     stage: Stage,
     record: Mapping[str, Any] | None,
 ) -> Performance:
-    profiles = tuple(analysed(profile, work.settings, record) for _, made in loaded for profile in made)
+    loaded = _told_apart(loaded)
+    profiles = tuple(work.analysed(profile, record) for _, made in loaded for profile in made)
     ranks = _ranks(work, files, loaded, profiles)
     main = _main(work.settings, profiles, ranks)
     changes = _changes(work.settings, profiles[main], before) if before is not None and profiles else None

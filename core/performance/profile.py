@@ -45,10 +45,14 @@ class Profile:
     sources: dict[str, str] = field(default_factory=dict)
     encodings: dict[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    is_told_by_folder: bool = False
 
     @property
     def label(self) -> str:
-        """How it is called in a message: "rank 3", "device 0", else its folder."""
+        """How it is called in a message: "rank 3", "device 0", else (or where others are called so too) its
+        folder."""
+        if self.is_told_by_folder:
+            return self.name
         if self.rank is not None:
             return f"rank {self.rank}"
         return f"device {self.device}" if self.device is not None else self.name
