@@ -102,12 +102,13 @@ class Ids:
             place = np.minimum(place, len(self._known) - 1)
             if (self._known[place] == values).all():
                 return self._known_codes[place]
-        for value in np.unique(values).tolist():
-            self.code(value)
-        integers = [v for v in self.values if isinstance(v, int) and -(2**63) <= v < 2**63]
+        distinct = np.unique(values)
+        new = distinct[~np.isin(distinct, self._known, assume_unique=True)]
+        codes = np.array([self.code(value) for value in new.tolist()], np.int32)
         if not self.is_full:
-            self._known = np.array(sorted(integers), np.int64)
-            self._known_codes = np.array([self._code_of[v] for v in self._known.tolist()], np.int32)
+            known = np.concatenate([self._known, new])
+            order = np.argsort(known, kind="stable")
+            self._known, self._known_codes = known[order], np.concatenate([self._known_codes, codes])[order]
             return self._known_codes[np.searchsorted(self._known, values)]
         return np.array([self._code_of.get(value, NO_CODE) for value in values.tolist()], np.int32)
 
