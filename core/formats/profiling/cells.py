@@ -142,10 +142,13 @@ def integers_of(buffer: Bytes, starts: Places, ends: Places) -> tuple[Integers, 
     return values, _one_by_one(buffer, starts, ends, is_whole | found.is_none, values, _integer_of)
 
 
-def ns_of(buffer: Bytes, starts: Places, ends: Places, none: int) -> tuple[Integers, Bad]:
+def ns_of(
+    buffer: Bytes, starts: Places, ends: Places, none: int, largest: int | None = None
+) -> tuple[Integers, Bad]:
     """Microseconds as written -> whole nanoseconds, halves away from zero; `none` where there is none.
 
-    No float is between, which would lose the last digits of a time since 1970.
+    No float is between, which would lose the last digits of a time since 1970. largest: what stands for
+    numbers beyond 64 bits, such as counters that ran below zero; without it they are not read.
     """
     found = decimals_of(buffer, starts, ends)
     digits, n_decimals = found.digits, found.n_decimals
@@ -162,7 +165,7 @@ def ns_of(buffer: Bytes, starts: Places, ends: Places, none: int) -> tuple[Integ
         is_time &= values >= 0
         values[values < 0] = none
     return values, _one_by_one(
-        buffer, starts, ends, is_time | found.is_none, values, lambda text: _ns_of(text, none)
+        buffer, starts, ends, is_time | found.is_none, values, lambda text: _ns_of(text, none, largest)
     )
 
 
@@ -220,7 +223,7 @@ def _integer_of(text: str) -> int | None:
     return int(found[1]) if found is not None and abs(int(found[1])) <= _MAX_INT64 else None
 
 
-def _ns_of(text: str, none: int) -> int | None:
+def _ns_of(text: str, none: int, largest: int | None = None) -> int | None:
     if text.lower() in NONE_WORDS:
         return none
     if not _NUMBER.fullmatch(text):
@@ -228,11 +231,13 @@ def _ns_of(text: str, none: int) -> int | None:
     try:
         us = Decimal(text)
         if us.adjusted() > 16:
-            return None
+            return largest if us > 0 else None
         ns = int((us * 1000).quantize(Decimal(1), ROUND_HALF_UP))
     except InvalidOperation:
         return None
-    return None if ns > _MAX_INT64 or ns <= NO_NS or (none == NO_START and ns < 0) else ns
+    if ns > _MAX_INT64:
+        return largest
+    return None if ns <= NO_NS or (none == NO_START and ns < 0) else ns
 
 
 def _number_of(text: str) -> float | None:

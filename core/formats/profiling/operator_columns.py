@@ -27,6 +27,8 @@ from .columns import BY_NAME, SCHEMA, Layout, OperatorColumn
 from .rows import Grid
 
 MAX_TEXT_CHARS = 1 << 16
+LONGEST_NS = 2**63 - 1
+"""What a duration beyond 64 bits is kept as: too long to be one, which is not the same as absent."""
 MAX_LABEL_CHARS = 1 << 28
 _LABEL_OVERHEAD = 50  # a text costs more than its characters
 _MEMO_KEYS = 1 << 15
@@ -181,7 +183,8 @@ class ColumnStore:
         for place, column in columns:
             if column.kind == "ns":
                 none = int(absent_of(column))
-                values, bad = ns_of(grid.buffer, grid.starts(place), grid.ends(place), none)
+                largest = LONGEST_NS if column is BY_NAME["duration_ns"] else None
+                values, bad = ns_of(grid.buffer, grid.starts(place), grid.ends(place), none, largest)
                 self._array(column).add(values, at)
                 self._note(grid, place, column, bad.places)
         for run in self._runs_of(grid, columns):

@@ -599,3 +599,12 @@ def test_fuzz(tmp_path: Path) -> None:
             assert all(math.isfinite(value) for value in values if isinstance(value, float))
         assert (table.values("start_ns") >= NO_START).all()
     assert n_tables > 100
+
+
+def test_a_duration_beyond_64_bits_is_too_long_and_not_absent(tmp_path: Path) -> None:
+    path = tmp_path / "op_summary_20260801120500.csv"
+    rows = ["18446744073709551.615", "1e17", "1e999", "-1e17", "N/A", "5"]
+    path.write_text("Op Name,Task Duration(us)\n" + "".join(f"Add,{row}\n" for row in rows))
+    table = read_operators(path)
+    assert table.values("duration_ns").tolist() == [2**63 - 1] * 3 + [NO_NS, NO_NS, 5000]
+    assert table.n_unread == 1  # only -1e17 is neither a duration nor a word for none
