@@ -22,8 +22,9 @@ class Area:
     """One question that the product answers, with a pane and a command of its own.
 
     id: also the pane's. command: the word on the command line. title, question: (en, zh). rules: module that
-    holds the area's RULES, reports: the one with its reports_of and report_of (core/analysis.py); "" while
-    the area is not built. Modules are named, not imported: `--help` needs none of them.
+    holds the area's RULES, reports: the one with its reports_of and report_of (core/analysis.py), criteria:
+    the one with its Criteria; "" while the area is not built. Modules are named, not imported: `--help` needs
+    none of them.
     """
 
     id: str
@@ -32,10 +33,15 @@ class Area:
     question: tuple[str, str]
     rules: str = ""
     reports: str = ""
+    criteria: str = ""
 
     @property
     def is_built(self) -> bool:
         return bool(self.rules)
+
+    def check_criteria(self, text: str) -> None:
+        """UsageError where one of these criteria is not the area's, or no number."""
+        import_module(self.criteria, __package__).Criteria.parse(text)
 
     def reports_of(
         self,
@@ -75,6 +81,7 @@ AREAS: tuple[Area, ...] = (
         ("computed wrong", "算错了"),
         rules=".precision.rules",
         reports=".precision.run_report",
+        criteria=".precision.verdict",
     ),
     Area(
         "overflow",
@@ -83,6 +90,7 @@ AREAS: tuple[Area, ...] = (
         ("blew up (NaN, Inf)", "数值爆炸（NaN、Inf）"),
         rules=".overflow.rules",
         reports=".overflow.run_report",
+        criteria=".overflow.criteria",
     ),
     Area(
         "memory",
@@ -91,6 +99,7 @@ AREAS: tuple[Area, ...] = (
         ("broke memory", "内存出错"),
         rules=".memory.rules",
         reports=".memory.run_report",
+        criteria=".memory.criteria",
     ),
     Area(
         "performance",
@@ -99,6 +108,7 @@ AREAS: tuple[Area, ...] = (
         ("ran slow", "跑得慢"),
         rules=".performance.rules",
         reports=".performance.run_report",
+        criteria=".performance.criteria",
     ),
     Area("device", "device", ("Device", "设备"), ("the device's health", "设备健康")),
     Area("rounds", "rounds", ("Rounds", "轮次"), ("what changed between attempts", "各轮之间的变化")),

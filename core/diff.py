@@ -69,13 +69,15 @@ def diff(
     counted: Counter[str] = Counter({"new": 0, "gone": 0, "same": 0})
     summary: dict[str, object] = {}
     n_compared = 0
+    unknown: list[UsageError] = []
     for area in AREAS:
         check(is_cancelled)
         if not area.is_built:
             continue
+        own_asked = [_fitting(area, one, unknown) for one in asked]
         sides = [
             _newest(area, run, one, problems, progress, is_cancelled)
-            for run, one in zip(runs, asked, strict=True)
+            for run, one in zip(runs, own_asked, strict=True)
         ]
         title = area.title[1 if options.lang == "zh" else 0]
         if sides[0] is None or sides[1] is None:
@@ -84,7 +86,7 @@ def diff(
                 told.append(say(TEXTS, "told-only", options.lang, area=title, which=which))
             continue
         n_compared += 1
-        own = _changes_of(area, runs, asked, progress, is_cancelled)
+        own = _changes_of(area, runs, own_asked, progress, is_cancelled)
         if own is not None:
             findings += own.report.findings
             problems += own.report.problems
@@ -109,6 +111,8 @@ def diff(
         )
         if own is not None:
             told += [f"  {line}" for line in own.report.told]
+    if unknown and len(unknown) >= 2 * sum(area.is_built for area in AREAS):
+        raise unknown[0]  # no area knows these criteria
     if not n_compared:
         raise InputError(
             "the two runs hold nothing that can be compared",
@@ -121,7 +125,7 @@ def diff(
     return Report(
         command=COMMAND,
         run=str(after),
-        verdict=verdict_from(findings, kept),
+        verdict=verdict_from(findings, kept, has_unknown=any(one.role == "unknown" for one in findings)),
         findings=tuple(findings),
         counts=dict(counted),
         summary=summary,
@@ -135,6 +139,18 @@ def diff(
 
 def _named(path: Path, round_name: str | None) -> str:
     return f"{path} {round_name}" if round_name else str(path)
+
+
+def _fitting(area: Area, options: AnalysisOptions, unknown: list[UsageError]) -> AnalysisOptions:
+    """The options without criteria that are not this area's; what it says of them goes to `unknown`."""
+    if not options.criteria:
+        return options
+    try:
+        area.check_criteria(options.criteria)
+    except UsageError as error:
+        unknown.append(error)
+        return replace(options, criteria=None)
+    return options
 
 
 def _newest(

@@ -367,7 +367,8 @@ def _operators_told(found: Performance, operators: Operators, lang: Lang) -> Ite
             n = sum(operators.usable.n_set_aside.values())
             yield say(TEXTS, "told-aside", lang, list=_listed(aside, n, lang))
     classes = sums_by_class(types, operators.types.classes)
-    yield say(TEXTS, "told-class", lang, list=_parts(classes))
+    named = {say(TEXTS, f"class-{name}", lang): part for name, part in classes.items()}
+    yield say(TEXTS, "told-class", lang, list=_parts(named))
     if len(operators.cores) > 1:
         yield say(TEXTS, "told-core", lang, list=_parts(operators.cores))
     yield ""
@@ -394,7 +395,7 @@ def _top_lines(found: Performance, operators: Operators, lang: Lang) -> Iterator
                 f"{float(top.cumulative_percent[place]):.2f} %",
                 "-" if of_wall is None else f"{float(of_wall[place]):.2f} %",
                 "-" if average != average else f"{average / 1000:,.2f}",
-                CLASSES[int(groups.classes.code[place])],
+                say(TEXTS, f"class-{CLASSES[int(groups.classes.code[place])]}", lang),
                 groups.bounds.label(place) if groups.bounds is not None else "-",
             ]
         )

@@ -130,10 +130,12 @@ def selections(run: Run, options: AnalysisOptions) -> list[Selection]:
 
 
 def _has_profile(artifacts: Sequence[Artifact], options: AnalysisOptions) -> bool:
+    """Whether there is something to look at: of the rank, where one is asked for. A cluster's own tables hold
+    all ranks."""
     kept = [a for a in artifacts if a.kind in READ - _NO_FIGURES]
-    if options.rank is not None and any(a.rank is not None for a in kept):
-        return any(a.rank == options.rank for a in kept)
-    return bool(kept)
+    if options.rank is None:
+        return bool(kept)
+    return any(a.rank == options.rank or a.kind in CLUSTERS for a in kept)
 
 
 def settings_of(options: AnalysisOptions) -> Settings:

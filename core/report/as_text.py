@@ -133,7 +133,7 @@ def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
     """A report that can be pasted into an issue. File names and subjects are code spans, never markup."""
     verdict = say(TEXTS, "is-" + report.verdict, lang)
     yield f"# npulse {report.command}: {verdict}\n\n{code(report.title)}\n\n"
-    yield from (f"- {_escape(line)}\n" for line in _told(report))
+    yield from _told_markdown(report)
     if not report.findings:
         yield f"- {_nothing(report, lang)}\n"
     for finding in report.findings:
@@ -166,6 +166,24 @@ def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
         for columns in blocks(table):
             for row in zip(*columns, strict=True):
                 yield "| " + " | ".join(map(_cell_md, row)) + " |\n"
+
+
+def _told_markdown(report: Report) -> Iterator[str]:
+    """Lines as a list; those that are set in stand in columns and keep them, as a block."""
+    is_block = False
+    for line in _told(report):
+        is_set_in = line.startswith("  ")
+        if is_set_in and not is_block:
+            yield "\n"
+        elif is_block and not is_set_in:
+            yield "\n"
+        is_block = is_set_in
+        if is_set_in:
+            yield f"    {line}\n"
+        elif line:
+            yield f"- {_escape(line)}\n"
+    if is_block:
+        yield "\n"
 
 
 def code(text: str) -> str:

@@ -28,7 +28,7 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
 
     limit_blas_threads()
     lang = chosen_lang(options.lang)
-    chosen_format(options.format_name, options.output)  # a wrong one is told before the work
+    format_name = chosen_format(options.format_name, options.output)  # a wrong one is told before the work
     _refuse_the_same(paths)
     try:
         asked = replace(_asked(options), **own)
@@ -37,17 +37,20 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
         end_progress()
     for note in found.notes:
         talk(f"npulse: {note}")
-    return _written(found.report, options, paths)
+    return _written(found.report, format_name, options, paths)
 
 
 def run_diff(
     options: AnalyseOptions, before: Path, after: Path, *, round_b: str | None, top: int | None
 ) -> int:
     """Two runs side by side; returns the exit code."""
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
     from npulse.core.diff import diff
 
     lang = chosen_lang(options.lang)
-    chosen_format(options.format_name, options.output)
+    format_name = chosen_format(options.format_name, options.output)
     try:
         found = diff(
             before,
@@ -58,15 +61,14 @@ def run_diff(
         )
     finally:
         end_progress()
-    return _written(found, options, (before, after))
+    return _written(found, format_name, options, (before, after))
 
 
-def _written(found: Report, options: AnalyseOptions, paths: Sequence[Path]) -> int:
+def _written(found: Report, format_name: str, options: AnalyseOptions, paths: Sequence[Path]) -> int:
     """The report to stdout or to its file; the exit code."""
     from npulse.core.report import masked, render, write_report
 
     lang = chosen_lang(options.lang)
-    format_name = chosen_format(options.format_name, options.output)
     report = masked(found) if options.mask else found
     pieces = render(report, format_name, version=version(), lang=lang)
     if options.output is None:

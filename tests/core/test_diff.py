@@ -1,0 +1,117 @@
+"""Two runs side by side: what is new, what is gone, which areas have something to compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.diff import diff
+from npulse.core.errors import InputError, UsageError
+from npulse.core.findings import Report
+
+HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Input Shapes\n"
+
+
+def profile(folder: Path, us: dict[str, float], *, steps: int = 4, gap_us: float = 1.0, n: int = 20) -> Path:
+    """A run with a kernel_details table: n rounds of these operators in each step."""
+    folder.mkdir(parents=True)
+    lines, at = [HEAD], 1_700_000_000_000_000.0
+    for step in range(steps):
+        for _ in range(n):
+            for kind, took in us.items():
+                lines.append(f'{step},{kind},{kind},AI_CORE,{at:.3f}\t,{took},0,"""8,8"""\n')
+                at += took + gap_us
+    (folder / "kernel_details.csv").write_text("".join(lines))
+    return folder
+
+
+def fault(folder: Path, code: str = "illegal write") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mssanitizer.log").write_text(
+        f"====== ERROR: {code} of size 4\n======    at 0x30a00 on GM in add_custom\n"
+        "======    in block aiv(0) on device 0\n======    code in pc current 0x694 (serialNo:10)\n"
+        "======    #0 /build/add.cpp:38:9\n\n"
+    )
+    return folder
+
+
+def told(before: Path, after: Path, **options: object) -> Report:
+    return diff(before, after, AnalysisOptions(**options))  # type: ignore[arg-type]
+
+
+def test_what_became_slower_comes_first(tmp_path: Path) -> None:
+    old = profile(tmp_path / "old", {"MatMulV2": 100, "Add": 10})
+    new = profile(tmp_path / "new", {"MatMulV2": 130, "Add": 10})
+    report = told(old, new, tables=True)
+    assert [f.rule for f in report.findings[:2]] == ["performance.round-total", "performance.operator-slower"]
+    assert report.findings[0].role == "origin" and report.findings[1].subject == "MatMulV2"
+    assert report.findings[1].figures["change_us"] == 20 * 30 and report.verdict == "warn"
+    assert report.tables["changes"].row(0)["change"] == "worse"
+    assert (report.target, report.golden) == (str(new), str(old))
+
+
+def test_new_and_gone_findings_of_every_area(tmp_path: Path) -> None:
+    clean = profile(tmp_path / "clean", {"MatMulV2": 100})
+    idle = profile(tmp_path / "idle", {"MatMulV2": 100}, gap_us=300)
+    fault(clean, "illegal read")
+    fault(idle)
+    report = told(clean, idle)
+    new = {f.rule for f in report.findings if f.figures.get("change") == "new"}
+    assert "performance.idle" in new and report.counts["new"] == len(new)
+    back = told(idle, clean)
+    gone = next(f for f in back.findings if f.rule == "performance.idle")
+    assert (gone.severity, gone.role) == ("note", "ok") and gone.message.startswith("gone: ")
+
+
+def test_what_stands_in_both_is_only_counted(tmp_path: Path) -> None:
+    one = profile(tmp_path / "a", {"MatMulV2": 100}, gap_us=300)
+    two = profile(tmp_path / "b", {"MatMulV2": 100}, gap_us=300)
+    report = told(one, two)
+    assert (
+        report.counts == {"new": 0, "gone": 0, "same": report.counts["same"]} and report.counts["same"] >= 1
+    )
+    assert all(f.rule == "performance.round-total" for f in report.findings)
+
+
+def test_areas_of_one_run_alone_are_named(tmp_path: Path) -> None:
+    one = profile(tmp_path / "a", {"MatMulV2": 100})
+    two = fault(profile(tmp_path / "b", {"MatMulV2": 100}))
+    report = told(one, two)
+    assert any("Memory" in line and "second run" in line for line in report.told)
+    with pytest.raises(InputError, match="nothing that can be compared"):
+        told(one, fault(tmp_path / "c"))
+
+
+def test_a_run_that_cannot_be_read_whole_hides_nothing(tmp_path: Path) -> None:
+    old = profile(tmp_path / "old", {"MatMulV2": 100}, gap_us=300)
+    new = profile(tmp_path / "new", {"MatMulV2": 100})
+    with (new / "kernel_details.csv").open("a") as file:
+        file.write("4,MatMulV2,Mat")
+    report = told(old, new)
+    gone = next(f for f in report.findings if f.rule == "performance.idle")
+    assert gone.role == "unknown" and gone.message.startswith("not told any more")
+    assert report.verdict == "incomplete" and report.exit_code() == 4
+
+
+def test_two_rounds_of_one_run(tmp_path: Path) -> None:
+    for name, us in (("round1", 100), ("round2", 60)):
+        profile(tmp_path / "run" / name, {"MatMulV2": us})
+    run = tmp_path / "run"
+    report = diff(run, run, AnalysisOptions(), rounds=("round1", "round2"))
+    assert report.findings[0].rule == "performance.round-total" and "round1" in report.findings[0].message
+    assert report.findings[0].figures["verdict"] == "better"
+    with pytest.raises(UsageError, match="same"):
+        told(run, run)
+    with pytest.raises(InputError):
+        diff(run, run, AnalysisOptions(), rounds=("round1", "round9"))
+
+
+def test_criteria_go_to_the_area_that_knows_them(tmp_path: Path) -> None:
+    old = fault(profile(tmp_path / "old", {"MatMulV2": 100}))
+    new = fault(profile(tmp_path / "new", {"MatMulV2": 103}))
+    assert told(old, new).findings[0].figures["verdict"] == "worse"
+    assert told(old, new, criteria="noise_sigmas=3").counts["same"] >= 1
+    with pytest.raises(UsageError, match="unknown criterion"):
+        told(old, new, criteria="nonsense=3")
