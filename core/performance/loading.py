@@ -16,13 +16,15 @@ import numpy as np
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.profiling.communication import read_communication, read_communication_links
+from npulse.core.formats.profiling.database.host import read_database_apis
 from npulse.core.formats.profiling.database.operators import read_database_operators
+from npulse.core.formats.profiling.database.settings import read_database_settings
 from npulse.core.formats.profiling.database.timeline import read_database_timelines
 from npulse.core.formats.profiling.msmonitor import MonitorLog, monitor_files, read_msmonitor
 from npulse.core.formats.profiling.msmonitor_views import operators_of as monitor_operators
 from npulse.core.formats.profiling.msmonitor_views import timelines_of as monitor_timelines
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable, read_operators
-from npulse.core.formats.profiling.records import ProfilerSettings, Read
+from npulse.core.formats.profiling.records import ApiTotal, ProfilerSettings, Read
 from npulse.core.formats.profiling.settings import (
     merged,
     read_profiler_info,
@@ -92,14 +94,14 @@ def load_tables(
     operators = _operators(reading)
     first = files.first
     from npulse.core.formats.profiling.steps import read_iterations, read_step_times
-    from npulse.core.formats.profiling.totals import read_api_totals, read_type_totals
+    from npulse.core.formats.profiling.totals import read_type_totals
 
     steps = reading.read(first("prof.step_trace_time"), read_step_times, "steps")
     analysis = first("prof.analysis_db")
     if steps is None and analysis is not None:
         from npulse.core.formats.profiling.database.steps import read_database_steps
 
-        steps = reading.read(analysis, read_database_steps, "steps")
+        steps = reading.read(analysis, read_database_steps, "steps", **reading.steering)
     communications = reading.read(first("prof.communication"), read_communication, "communications")
     links = reading.read(first("prof.communication_matrix"), read_communication_links, "links")
     if analysis is not None and not communications:
@@ -111,7 +113,7 @@ def load_tables(
         steps=tuple(steps or ()),
         iterations=tuple(reading.read(first("prof.step_trace"), read_iterations, "iterations") or ()),
         types=tuple(reading.read(first("prof.op_statistic"), read_type_totals, "types") or ()),
-        apis=tuple(reading.read(first("prof.api_statistic"), read_api_totals, "apis") or ()),
+        apis=tuple(_apis(reading)),
         communications=tuple(communications or ()),
         links=tuple(links or ()),
         settings=_settings(reading),
@@ -156,6 +158,19 @@ def with_timelines(
         device = timeline.device if profile.device is None else profile.device
         done.append(replace(profile, timeline=timeline, operators=operators, sources=sources, device=device))
     return tuple(done)
+
+
+def _apis(reading: _Reading) -> Sequence[ApiTotal]:
+    """Sums of host calls: of their own table, else of the database."""
+    from npulse.core.formats.profiling.totals import read_api_totals
+
+    artifact = reading.files.first("prof.api_statistic")
+    if artifact is not None:
+        return reading.read(artifact, read_api_totals, "apis") or ()
+    database = reading.files.first(*DATABASES)
+    if database is None:
+        return ()
+    return reading.read(database, read_database_apis, "apis", **reading.steering) or ()
 
 
 def _operators(reading: _Reading) -> OperatorTable | None:
@@ -250,8 +265,8 @@ def _communication_of(reading: _Reading, analysis: Artifact) -> tuple[Any, Any]:
     )
 
     return (
-        reading.read(analysis, read_database_communication, "communications"),
-        reading.read(analysis, read_database_links, "links"),
+        reading.read(analysis, read_database_communication, "communications", **reading.steering),
+        reading.read(analysis, read_database_links, "links", **reading.steering),
     )
 
 
@@ -261,6 +276,10 @@ def _settings(reading: _Reading) -> ProfilerSettings:
     for artifact in reading.files.by_kind.get("prof.profiler_info", ()):
         reader = read_profiler_metadata if "metadata" in artifact.path.name else read_profiler_info
         for one in reading.read(artifact, reader) or ():
+            found = merged(found, one)
+    database = reading.files.first(*DATABASES, "msmonitor.db")
+    if database is not None:
+        for one in reading.read(database, read_database_settings, **reading.steering) or ():
             found = merged(found, one)
     for artifact in reading.files.by_kind.get("prof.session_info", ()):
         if artifact.path.name.startswith("sample"):
