@@ -18,6 +18,7 @@ from npulse.core.findings import Problem
 from npulse.core.formats.profiling.communication import read_communication, read_communication_links
 from npulse.core.formats.profiling.database.host import read_database_apis
 from npulse.core.formats.profiling.database.operators import read_database_operators
+from npulse.core.formats.profiling.database.parts import parts_of
 from npulse.core.formats.profiling.database.settings import read_database_settings
 from npulse.core.formats.profiling.database.timeline import read_database_timelines
 from npulse.core.formats.profiling.msmonitor import MonitorLog, monitor_files, read_msmonitor
@@ -56,6 +57,7 @@ class _Reading:
     is_cancelled: IsCancelled
     sources: dict[str, str]
     encodings: dict[str, str] = field(default_factory=dict)
+    _parts: frozenset[str] | None = None
 
     def read(self, artifact: Artifact | None, reader: Callable[..., Any], part: str = "", **own: Any) -> Any:
         """What a reader gives of an artifact; None where there is none or it cannot be read (a problem)."""
@@ -74,6 +76,19 @@ class _Reading:
         if part and found:
             self.sources[part] = artifact.relative
         return found
+
+    def database(self, part: str) -> Artifact | None:
+        """The database, if it has that part (`parts_of`); what it has not is no problem."""
+        artifact = self.files.first(*DATABASES, "msmonitor.db")
+        if artifact is None:
+            return None
+        if self._parts is None:
+            try:
+                self._parts = parts_of(artifact.path, root=self.root, is_cancelled=self.is_cancelled)
+            except InputError as error:
+                self.problems.append(Problem.from_error(error, artifact.relative))
+                self._parts = frozenset()
+        return artifact if part in self._parts else None
 
     @property
     def steering(self) -> dict[str, Any]:
@@ -167,10 +182,7 @@ def _apis(reading: _Reading) -> Sequence[ApiTotal]:
     artifact = reading.files.first("prof.api_statistic")
     if artifact is not None:
         return reading.read(artifact, read_api_totals, "apis") or ()
-    database = reading.files.first(*DATABASES)
-    if database is None:
-        return ()
-    return reading.read(database, read_database_apis, "apis", **reading.steering) or ()
+    return reading.read(reading.database("apis"), read_database_apis, "apis", **reading.steering) or ()
 
 
 def _operators(reading: _Reading) -> OperatorTable | None:
@@ -181,7 +193,7 @@ def _operators(reading: _Reading) -> OperatorTable | None:
         try:
             table = read_operators(chosen.files, root=reading.root, **reading.steering)
         except InputError as error:
-            reading.problems.append(Problem.from_error(error, str(chosen.files[0])))
+            reading.problems.append(Problem.from_error(error, _shown(reading.root, chosen.files[0])))
         else:
             reading.problems += table.problems
             reading.problems += _set_problems(reading, chosen.missing, chosen.files, chosen.passed_over)
@@ -190,7 +202,7 @@ def _operators(reading: _Reading) -> OperatorTable | None:
             return table
     if "msmonitor.jsonl" in files.by_kind:
         return _of_monitor(reading)
-    database = files.first(*DATABASES, "msmonitor.db")
+    database = reading.database("operators")
     if database is not None:
         found: OperatorTable | None = reading.read(database, read_database_operators, "", **reading.steering)
         if found is not None:
@@ -245,7 +257,7 @@ def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
             return ()
         reading.sources["timeline"] = log.files[0] if log.files else ""
         return monitor_timelines(log)
-    database = files.first(*DATABASES, "msmonitor.db")
+    database = reading.database("timeline")
     trace = files.first(*TRACES)
     for artifact, reader in ((database, read_database_timelines), (trace, read_timelines)):
         found: tuple[Timeline, ...] | None = reading.read(artifact, reader, "", **reading.steering)
