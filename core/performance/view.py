@@ -15,7 +15,7 @@ from npulse.core.views import Detail, Strip, first_figures, rows_named
 
 from .advice import AREA
 from .analyse import Performance
-from .detail import advice_on, evidence, row_detail, where_lines
+from .detail import advice_of_row, evidence, row_detail, where_lines
 from .operators.calls import time_text
 from .report import report
 from .table import BY_KINDS, SUBJECT, TableKind, kinds_of, performance_table
@@ -52,8 +52,8 @@ class PerformanceView:
         """The first advice on a row, else its figures as a note."""
         cells = self.table.row(row)
         name = str(cells.get(SUBJECT) or "?")
-        said = advice_on(self.found, name)
-        if said:
+        said = advice_of_row(self.found, self.kind, cells)
+        if said and (self.kind == "kernels" or said[0].subject == name):
             return said[0].finding(lang)
         detail = self.detail(row, lang)
         return Finding(
@@ -93,6 +93,14 @@ class PerformanceView:
         return (path, line or None) if path.is_file() else None
 
     def row_of(self, finding: Finding) -> int | None:
+        if self.kind == "kernels":  # a launch is told from others of the same name by its folder
+            subjects = [
+                one.profile
+                for one in self.found.advice
+                if (one.rule, one.subject) == (finding.rule, finding.subject)
+            ]
+            folders = [kernel.folder for kernel in self.found.kernels]
+            return next((folders.index(one) for one in subjects if one in folders), None)
         rows = rows_named(self.table, SUBJECT, {finding.subject})
         return int(rows[0]) if len(rows) else None
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 
 from rich.cells import cell_len
 
+from npulse.core.performance.files import FileView
 from npulse.core.performance.table import SUBJECT
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text
@@ -93,13 +95,23 @@ HIDDEN_AT_FIRST = frozenset(
         "steps",
         "rank",
         "noise_us",
+        "folder",
     )
 )
 """Columns that `c` can bring in."""
-_FIRST = {SUBJECT: 0, "total_us": 1, "share_percent": 2, "calls": 3, "class": 4, "bound": 5, "change_us": 1}
+_FIRST = {
+    SUBJECT: 0,
+    "role": 1,
+    "total_us": 1,
+    "share_percent": 2,
+    "calls": 3,
+    "class": 4,
+    "bound": 5,
+    "change_us": 1,
+}
 _NAME_CELLS = (14, 44)  # of the subject: at least, at most
 _SOME = 256
-_MOST = {"class": 13, "bound": 8, "core_type": 14, "op_type": 22, "roof": 24, "folder": 40}
+_MOST = {"class": 13, "bound": 8, "core_type": 14, "op_type": 22, "roof": 32, "folder": 40}
 _CORES = {"AI_CORE": "AIC", "AI_VECTOR_CORE": "AIV", "KERNEL_AICORE": "AIC", "KERNEL_AIVEC": "AIV"}
 
 
@@ -109,6 +121,10 @@ def specs(
     """The visible columns in display order, for a table of `width` cells. Empty columns are left out."""
     names = [column.name for column in table.columns]
     ordered = [n for n in _ORDER if n in names] + [n for n in names if n not in _ORDER]
+    if kind == "ranks":  # who holds the others up is what this table is for
+        ordered.remove("role")
+        ordered.insert(1, "role")
+        hidden = hidden - {"role"}
     shown = [n for n in ordered if n == SUBJECT or (n not in hidden and has_values(table, n))]
     return tuple(
         _spec(table, kind, name, _FIRST.get(name, len(_FIRST) + place), glyphs, lang, width)
@@ -125,16 +141,9 @@ def heading(name: str, lang: Lang, kind: str = "type") -> str:
 def _spec(
     table: Table, kind: str, name: str, priority: int, glyphs: Glyphs, lang: Lang, width: int
 ) -> ColumnSpec:
-    spec = ColumnSpec(name, heading(name, lang, kind), max_width=_MOST.get(name, 28), priority=priority)
     if name == SUBJECT:
-        least, most = _NAME_CELLS
-        room = max(least, min(most, (width - PREFIX_CELLS) * 2 // 5))
-        column = table.column(SUBJECT)
-        texts = [column.value(row) for row in range(min(table.n_rows, _SOME))]
-        longest = max((cell_len(safe_text(str(text or "?"))) for text in texts), default=least)
-        cells = max(least, min(room, longest))
-        write = _name_writer(table, cells, glyphs)
-        return replace(spec, instead=write, min_width=cells, max_width=cells, is_frozen=True)
+        return _subject_spec(table, heading(name, lang, kind), glyphs, width)
+    spec = ColumnSpec(name, heading(name, lang, kind), max_width=_MOST.get(name, 28), priority=priority)
     if name.endswith("_percent"):
         return replace(spec, format="fixed", decimals=2)
     if name.endswith("_us"):
@@ -152,6 +161,38 @@ def _spec(
     return spec
 
 
+def _subject_spec(table: Table, words: str, glyphs: Glyphs, width: int) -> ColumnSpec:
+    least, most = _NAME_CELLS
+    room = max(least, min(most, (width - PREFIX_CELLS) * 2 // 5))
+    column = table.column(SUBJECT)
+    texts = [column.value(row) for row in range(min(table.n_rows, _SOME))]
+    longest = max((cell_len(safe_text(str(text or "?"))) for text in texts), default=least)
+    cells = max(least, min(room, longest))
+    write = _name_writer(table, cells, glyphs)
+    return ColumnSpec(SUBJECT, words, min_width=cells, max_width=cells, is_frozen=True, instead=write)
+
+
+def file_specs(view: FileView, hidden: frozenset[str], glyphs: Glyphs, width: int) -> tuple[ColumnSpec, ...]:
+    """The columns of a file as it has them: in its order, under its own headers."""
+    table = view.table
+    found = [_subject_spec(table, file_heading(view, SUBJECT), glyphs, width)]
+    for place, column in enumerate(table.columns[1:], 1):
+        if column.name in hidden or not has_values(table, column.name):
+            continue
+        spec = ColumnSpec(column.name, file_heading(view, column.name), max_width=32, priority=place)
+        if column.kind == "text":
+            spec = replace(spec, format=lambda value: safe_text(str(value)))
+        elif column.kind == "float":
+            spec = replace(spec, format=_number, align="right")
+        found.append(spec)
+    return tuple(found)
+
+
+def file_heading(view: FileView, name: str) -> str:
+    """The header of a column as it stands in the file."""
+    return safe_text((view.file.subject_header or "#") if name == SUBJECT else name, 40)
+
+
 def word(value: str, lang: Lang) -> str:
     """A class, bound or verdict in the user's language."""
     return tr(f"performance.word-{value}", lang)
@@ -165,6 +206,14 @@ def _name_writer(table: Table, cells: int, glyphs: Glyphs) -> Callable[[int], st
         return cut_middle(safe_text(str(value)) if value else glyphs.unknown, cells, glyphs)
 
     return write
+
+
+def _number(value: object) -> str:
+    """A figure of a file nearly as it stands there: no exponent, six digits at least."""
+    number = float(str(value))
+    if not isfinite(number):
+        return str(number)
+    return f"{number:,.3f}" if abs(number) >= 1000 else f"{number:.6g}"
 
 
 def _us(value: object) -> str:

@@ -9,8 +9,10 @@ from ..instead import Nothing
 if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.performance.analyse import Performance
+    from npulse.core.performance.files import FileTable
     from npulse.core.performance.table import TableKind
-    from npulse.core.run.model import Run
+    from npulse.core.progress import IsCancelled
+    from npulse.core.run.model import Artifact, Run
 
     from ..job_pane import JobTools
 
@@ -56,3 +58,11 @@ def read_round(
             on_update=show,
         )
     )
+
+
+def read_file(run: Run, artifact: Artifact, *, is_cancelled: IsCancelled) -> FileTable:
+    """One of the round's other tables. Raises InputError, Cancelled."""
+    from npulse.core.performance.files import read_file_table
+
+    root = run.path if run.path.is_dir() else run.path.parent
+    return read_file_table(artifact, root, is_cancelled=is_cancelled)
