@@ -1,0 +1,172 @@
+"""Which files of a round are one profile, and what is read of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.errors import InputError, UsageError
+from npulse.core.performance.run_report import look, report_of, reports_of, selections
+from npulse.core.performance.sources import ProfileFiles, profiles_in
+from npulse.core.run.discover import discover
+
+HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Input Shapes\n"
+SUMMARY = "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
+STEPS = "Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free\n"
+AT = 1_700_000_000_000_000
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def rows(n: int = 3, us: float = 10, device: int | None = None) -> str:
+    front = "1" if device is None else f"{device}"
+    if device is None:
+        return HEAD + "".join(f"{front},Add_{i},Add,AI_CORE,{AT + 20 * i}.000\t,{us},0,\n" for i in range(n))
+    return SUMMARY + "".join(f"{front},Add_{i},Add,AI_CORE,{AT + 20 * i}.000\t,{us}\n" for i in range(n))
+
+
+def found(folder: Path) -> tuple[ProfileFiles, ...]:
+    return profiles_in(discover(folder).artifacts)
+
+
+def test_a_profile_is_a_session_folder(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        session = tmp_path / "job" / f"host_{rank}_20260101000000000_ascend_pt"
+        write(session / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", rows())
+        write(session / "ASCEND_PROFILER_OUTPUT" / "step_trace_time.csv", STEPS + "0,1,10,0,0,0,5\n")
+        write(session / f"profiler_info_{rank}.json", '{"config": {"common_config": {}}}')
+    profiles = found(tmp_path)
+    assert [(one.rank, one.job) for one in profiles] == [(0, "job"), (1, "job")]
+    assert all(
+        {"prof.kernel_details", "prof.step_trace_time", "prof.profiler_info"} == set(p.by_kind)
+        for p in profiles
+    )
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.summary["jobs"][0]["ranks"] == [0, 1] and report.counts["profiles"] == 2
+
+
+def test_the_newest_whole_export_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "PROF_000001_20260801120000123_00012345ABCDEFGH" / "mindstudio_profiler_output"
+    write(folder / "op_summary_20260801120500.csv", rows(3, 10, 0))
+    write(folder / "op_summary_20260801130500.csv", rows(4, 20, 0))
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.counts["rows"] == 4 and report.summary["total_us"] == 80
+    write(folder / "op_summary_slice_0_20260801140500.csv", rows(1, 1, 0))
+    write(folder / "op_summary_slice_2_20260801140500.csv", rows(1, 1, 0))
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.summary["total_us"] == 80
+    assert any("lacks a slice" in problem.message for problem in report.problems)
+
+
+def test_devices_of_one_table_are_profiles_of_their_own(tmp_path: Path) -> None:
+    text = rows(3, 10, 0) + rows(2, 40, 1).removeprefix(SUMMARY)
+    write(tmp_path / "op_summary_20260801120500.csv", text)
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.counts["profiles"] == 2
+    assert report.summary["device"] == 0 and report.summary["total_us"] == 30
+    assert any("device 1" in line and "80 us" in line for line in report.told)
+
+
+def test_tables_with_other_names_are_not_mixed(tmp_path: Path) -> None:
+    write(tmp_path / "before.csv", rows(3, 10))
+    write(tmp_path / "after.csv", rows(3, 20))
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.counts["profiles"] == 2 and report.summary["total_us"] in (30, 60)
+
+
+def test_a_file_is_a_run_of_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "x" / "op_summary_20260801120500.csv", rows(3, 10, 5))
+    report = report_of([path], AnalysisOptions()).report
+    assert report.summary["total_us"] == 30 and report.summary["device"] == 5
+
+
+def test_one_step_alone(tmp_path: Path) -> None:
+    lines = [HEAD]
+    for step, us in ((1, 10), (2, 30)):
+        lines += [f"{step},Add,Add,AI_CORE,{AT + 1000 * step + 50 * i}.000\t,{us},0,\n" for i in range(4)]
+    write(tmp_path / "kernel_details.csv", "".join(lines))
+    assert report_of([tmp_path], AnalysisOptions()).report.summary["total_us"] == 160
+    one = report_of([tmp_path], AnalysisOptions(step=2)).report.summary
+    assert (one["total_us"], one["wall_us"], one["busy_us"]) == (120, 180, 120)
+
+
+def test_rounds_and_ranks_that_are_not_there(tmp_path: Path) -> None:
+    for name in ("round1", "round2"):
+        write(tmp_path / name / "kernel_details.csv", rows(3, 10))
+    reports = reports_of(discover(tmp_path), AnalysisOptions())
+    assert [one.round for one in reports] == ["round1", "round2"]
+    with pytest.raises(InputError, match="no round"):
+        report_of([tmp_path], AnalysisOptions(round_name="round7"))
+    with pytest.raises(InputError, match="no profile of rank 3"):
+        report_of([tmp_path], AnalysisOptions(rank=3))
+    with pytest.raises(UsageError, match="group"):
+        report_of([tmp_path], AnalysisOptions(by="colour"))
+    with pytest.raises(UsageError, match="one run"):
+        report_of([tmp_path, tmp_path], AnalysisOptions())
+    with pytest.raises(InputError, match="holds no profile"):
+        report_of([write(tmp_path / "empty" / "notes.txt", "nothing")], AnalysisOptions())
+
+
+def test_the_round_before_is_compared(tmp_path: Path) -> None:
+    for name, us in (("round1", 10), ("round2", 30)):
+        lines = [HEAD]
+        for step in range(5):
+            lines += [f"{step},Add,Add,AI_CORE,{AT + 1000 * step + 50 * i}.000\t,{us},0,\n" for i in range(4)]
+        write(tmp_path / name / "kernel_details.csv", "".join(lines))
+    report = report_of([tmp_path], AnalysisOptions(tables=True)).report
+    assert report.tables["changes"].row(0)["change_us"] == 80
+    assert report.tables["performance"].row(0)["change_percent"] == pytest.approx(200)
+    assert any(f.rule == "performance.operator-slower" and f.subject == "Add" for f in report.findings)
+    assert (
+        "changes"
+        not in report_of([tmp_path], AnalysisOptions(tables=True, round_name="round1")).report.tables
+    )
+
+
+def test_serving_figures_of_the_manifest(tmp_path: Path) -> None:
+    write(tmp_path / "round1" / "kernel_details.csv", rows(3, 10))
+    write(
+        tmp_path / "round1" / "round.toml",
+        'name = "a"\n[serving]\nfirst_token_ms = 120.5\ntokens_per_s = 41.0\n',
+    )
+    summary = report_of([tmp_path], AnalysisOptions()).report.summary
+    assert (summary["serving_basis"], summary["first_token_ms"], summary["tokens_per_s"]) == (
+        "round",
+        120.5,
+        41.0,
+    )
+    missed = report_of([tmp_path], AnalysisOptions(criteria="first_token_ms=100")).report
+    assert missed.verdict == "fail" and missed.findings[0].severity == "error"
+
+
+def test_updates_come_before_the_end(tmp_path: Path) -> None:
+    for rank in (0, 1, 2):
+        session = tmp_path / f"host_{rank}_20260101000000000_ascend_pt"
+        write(session / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", rows())
+        write(session / f"profiler_info_{rank}.json", '{"config": {"common_config": {}}}')
+    run, options, stages = discover(tmp_path), AnalysisOptions(), []
+    done = look(run, selections(run, options)[-1], options, on_update=lambda one: stages.append(one.stage))
+    assert "tables" in stages and "complete" not in stages and done.stage == "complete"
+
+
+def test_what_cannot_be_read_is_a_problem_and_the_rest_goes_on(tmp_path: Path) -> None:
+    session = tmp_path / "host_0_20260101000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    write(session / "kernel_details.csv", rows())
+    write(session / "step_trace_time.csv", STEPS + "0,1,10,0,0,0,5\n0,2,10,0")
+    write(
+        session / "communication.json",
+        '{"step1": {"collective": {"hcom_allReduce__1_0_1@g": {"Communication Time Info": {"Elapse',
+    )
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.verdict == "incomplete" and report.exit_code() == 4
+    assert {problem.artifact.rsplit("/", 1)[1] for problem in report.problems} >= {
+        "step_trace_time.csv",
+        "communication.json",
+    }
+    assert report.summary["total_us"] == 30
