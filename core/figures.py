@@ -18,3 +18,18 @@ def amount(value: float) -> str:
     if 1000 <= abs(value) < 1e6:
         return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
     return number(float(value))
+
+
+def time_text(ns: float) -> str:
+    """A duration in the unit that fits, as exact as the vendor's tables: 1,150.5 us, 136.58 ms, 12.35 s."""
+    if abs(ns) >= 1e10:
+        return f"{ns / 1e9:,.2f} s"
+    if abs(ns) >= 1e7:
+        return f"{ns / 1e6:,.2f} ms"
+    text = f"{ns / 1e3:,.2f}" if abs(ns) >= 10 else f"{ns / 1e3:,.3f}"  # a nanosecond is not nothing
+    return f"{text.rstrip('0').rstrip('.')} us"
+
+
+def percent_text(value: float) -> str:
+    """A share that is given in percent: 71.03 %."""
+    return f"{value:.2f} %"

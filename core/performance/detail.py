@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from npulse.core.figures import number
+from npulse.core.figures import number, time_text
 from npulse.core.formats.opprof.records import RooflinePoint
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.table import Table
@@ -19,7 +19,6 @@ from .analyse import Analysed, Performance
 from .kernel.case import case_of
 from .kernel.drawing import draw_roofline, roofline_legend
 from .operators.bound import PIPES, pipe_ratio, shown
-from .operators.calls import time_text
 from .table import SUBJECT, TableKind
 from .texts import TEXTS
 

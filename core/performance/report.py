@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Report, Verdict, verdict_from
 from npulse.core.text import Lang, columns_of, safe_text, say
 
@@ -14,7 +15,6 @@ from .analyse import Analysed, Performance
 from .changes.advice import advice_of_changes
 from .changes.compare import Changes
 from .operators.analysis import Operators
-from .operators.calls import time_text
 from .operators.classes import CLASSES
 from .operators.shares import sums_by_class
 from .operators.top import NO_COUNT, Top

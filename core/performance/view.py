@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Finding, Location, Report
 from npulse.core.table import Table, text_column
 from npulse.core.text import Lang
@@ -16,7 +17,6 @@ from npulse.core.views import Detail, Strip, first_figures, rows_named
 from .advice import AREA
 from .analyse import Performance
 from .detail import advice_of_row, evidence, row_detail, where_lines
-from .operators.calls import time_text
 from .report import report
 from .table import BY_KINDS, SUBJECT, TableKind, kinds_of, performance_table
 from .texts import COLUMNS

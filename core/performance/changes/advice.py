@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from npulse.core.figures import time_text
 from npulse.core.text import safe_text
 
 from ..advice import Advice, Words, words
-from ..operators.calls import time_text
 from .align import Replacement
 from .compare import LEAST_SHARE, Changes, TypeChange
 from .noise import Difference

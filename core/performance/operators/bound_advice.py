@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.figures import time_text
 from npulse.core.formats.profiling.operators import NO_ID
 from npulse.core.text import safe_text
 
@@ -34,7 +35,6 @@ from .top_words import (
     location_of,
     longest_row,
     shown_name,
-    time_text,
 )
 from .usable import Usable
 

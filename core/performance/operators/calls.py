@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.figures import amount
 from npulse.core.findings import Location
 from npulse.core.formats.profiling.operators import NO_START, OperatorTable
 from npulse.core.text import safe_text
@@ -222,15 +221,6 @@ def idle_before(calls: Calls) -> Integers:
 
 
 # ---- figures in words ----
-
-
-def time_text(ns: float) -> str:
-    """'853.2 us', '12.35 ms': a duration as people read it."""
-    if abs(ns) >= 1e9:
-        return f"{ns / 1e9:.4g} s"
-    if abs(ns) >= 1e7:
-        return f"{ns / 1e6:.4g} ms"
-    return f"{amount(round(ns / 1e3, 2))} us"
 
 
 def percent(part: float, whole: float) -> float:

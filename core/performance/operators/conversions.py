@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of, safe_text
 
@@ -27,7 +28,6 @@ from .calls import (
     percent,
     stream_order,
     sums_of,
-    time_text,
     us,
 )
 from .tensors import dtype_of, first_of, format_of, parts_of

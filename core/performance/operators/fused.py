@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import NONE, Calls, Flags, Integers, percent, stream_order, time_text, us
+from .calls import NONE, Calls, Flags, Integers, percent, stream_order, us
 from .texts_patterns import TEXTS
 
 WORTH_PERCENT = 5

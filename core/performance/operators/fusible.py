@@ -13,13 +13,14 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
 from ..intervals import union
-from .calls import AI_CPU, NONE, Calls, Flags, Integers, idle_before, percent, stream_order, time_text, us
+from .calls import AI_CPU, NONE, Calls, Flags, Integers, idle_before, percent, stream_order, us
 from .fused import Sequences
 from .texts_patterns import TEXTS
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import AI_CPU, Calls, Flags, groups_of, percent, time_text, us
+from .calls import AI_CPU, Calls, Flags, groups_of, percent, us
 from .tensors import ITEM_BYTES, Shape, dtypes_of, n_elements, shapes_of
 from .texts_patterns import TEXTS
 

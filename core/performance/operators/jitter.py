@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import Calls, Flags, Integers, groups_of, percent, time_text, us
+from .calls import Calls, Flags, Integers, groups_of, percent, us
 from .texts_patterns import TEXTS
 
 MIN_CALLS = 10

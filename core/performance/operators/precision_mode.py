@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of, safe_text
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import CUBE, MIX_CUBE, Calls, Flags, percent, sums_of, time_text, us
+from .calls import CUBE, MIX_CUBE, Calls, Flags, percent, sums_of, us
 from .tensors import dtypes_of
 from .texts_patterns import TEXTS
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.formats.profiling.operators import OperatorTable
 
 from ..advice import Advice, Words, words
@@ -18,7 +19,7 @@ from .classes import AICPU, COMMUNICATION, CUBE, MOVE, VECTOR, Classes, weights_
 from .moved_bytes import Moved
 from .texts_top import TEXTS
 from .top import Top
-from .top_words import NOTHING, filled, location_of, longest_row, shown_name, time_text
+from .top_words import NOTHING, filled, location_of, longest_row, shown_name
 
 _N_FINDINGS = 5
 _MIN_SHARE = 1.0

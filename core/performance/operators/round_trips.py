@@ -13,12 +13,13 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import Calls, Integers, groups_of, mix, percent, stream_order, time_text, us
+from .calls import Calls, Integers, groups_of, mix, percent, stream_order, us
 from .conversions import FAMILIES, ends_of, families_of
 from .tensors import dtype_of, first_of, format_of, parts_of
 from .texts_patterns import TEXTS

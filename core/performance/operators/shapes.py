@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import CUBE, MIX_CUBE, MIX_VECTOR, VECTOR, Calls, Flags, groups_of, percent, time_text, us
+from .calls import CUBE, MIX_CUBE, MIX_VECTOR, VECTOR, Calls, Flags, groups_of, percent, us
 from .texts_patterns import TEXTS
 
 BLOCK_DIM_NS = 20_000

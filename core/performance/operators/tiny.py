@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
 from ..intervals import union
-from .calls import Calls, Flags, Integers, idle_before, percent, sums_of, time_text, us
+from .calls import Calls, Flags, Integers, idle_before, percent, sums_of, us
 from .texts_patterns import TEXTS
 
 MIN_RUN = 3

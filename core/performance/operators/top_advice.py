@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Location, Related
 from npulse.core.text import columns_of
 
@@ -32,7 +33,6 @@ from .top_words import (
     location_of,
     longest_row,
     shown_name,
-    time_text,
 )
 from .usable import Reason, SetAside, Usable
 

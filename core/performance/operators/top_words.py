@@ -40,16 +40,6 @@ def count(key: str, n: int) -> Words:
     return words(TEXTS, f"{key}-one" if n == 1 else key, n=n)
 
 
-def time_text(ns: float) -> str:
-    """'310.42 us', '12.28 ms': a duration as people read it, as exact as the tool's own tables."""
-    if abs(ns) >= 1e10:
-        return f"{ns / 1e9:,.2f} s"
-    if abs(ns) >= 1e7:
-        return f"{ns / 1e6:,.2f} ms"
-    text = f"{round(ns / 1e3, 2):,.2f}"
-    return f"{text.rstrip('0').rstrip('.')} us"
-
-
 def shown_name(label: str) -> str:
     """A name out of a file, safe to show."""
     return safe_text(label, _NAME_CHARS) or "?"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.figures import percent_text, time_text
 from npulse.core.findings import Location, Related
 from npulse.core.text import safe_text
 
@@ -26,7 +27,7 @@ from .source_advice import advice_of_source
 from .step_advice import advice_of_steps
 from .steps import steps_of
 from .tail import tail_of
-from .texts import TEXTS, percent, time_text
+from .texts import TEXTS
 
 NAME_CHARS = 120
 MAX_TOLD = 10
@@ -144,7 +145,7 @@ def _blocks_text(blocks: Blocks) -> Words:
         n=f"{blocks.n:,}",
         block=time_text(blocks.block_ns),
         free=time_text(blocks.idle_ns),
-        share=percent(100 * blocks.idle_share),
+        share=percent_text(100 * blocks.idle_share),
     )
 
 
@@ -180,8 +181,8 @@ def _top_text(wall: Wall) -> Words | None:
         TEXTS,
         "idle top",
         top=safe_text(name, NAME_CHARS),
-        busy_share=percent(100 * total_ns / wall.busy_ns),
-        wall_share=percent(100 * total_ns / wall.wall_ns),
+        busy_share=percent_text(100 * total_ns / wall.busy_ns),
+        wall_share=percent_text(100 * total_ns / wall.wall_ns),
     )
 
 
@@ -240,8 +241,8 @@ def _communication(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[A
         figures = {
             "total": time_text(overlap.communication_ns),
             "exposed": time_text(overlap.exposed_ns),
-            "share": percent(100 * overlap.exposed_share),
-            "overlap": percent(100 * overlap.overlap_share),
+            "share": percent_text(100 * overlap.exposed_share),
+            "overlap": percent_text(100 * overlap.overlap_share),
         }
         en, zh = TEXTS["exposed"]
         yield Advice(
@@ -288,7 +289,7 @@ def _tail(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advice]:
     )
     figures = {
         "tail": time_text(tail.tails_ns // tail.n_steps),
-        "share": percent(share),
+        "share": percent_text(share),
         "n": f"{tail.tail.n_calls:,}",
     }
     en, zh = TEXTS["tail"]
@@ -326,7 +327,7 @@ def _frequency(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advic
         "all": f"{clock.n_kernels:,}",
         "limit": limits.frequency_drop_percent,
         "rated": clock.rated_mhz,
-        "share": percent(100 * clock.low_share),
+        "share": percent_text(100 * clock.low_share),
         "low": clock.low_mhz,
         "name": safe_text(name, NAME_CHARS),
         "time": time_text(name_ns),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from npulse.core.figures import percent_text
 from npulse.core.text import safe_text
 
 from ..advice import Words, words
 from ..criteria import Criteria
 from ..profile import Profile
 from .record import Wall
-from .texts import TEXTS, percent
+from .texts import TEXTS
 
 Answer = Literal["idle", "communication", "compute", "unknown"]
 
@@ -42,9 +43,9 @@ def bottleneck_of(profile: Profile, wall: Wall | None, criteria: Criteria | None
     idle, exposed = wall.idle_share, wall.share(wall.communication_not_overlapped_ns)
     compute = wall.share(wall.compute_ns)
     values = {
-        "idle": percent(100 * idle),
-        "exposed": percent(100 * exposed),
-        "compute": percent(100 * compute),
+        "idle": percent_text(100 * idle),
+        "exposed": percent_text(100 * exposed),
+        "compute": percent_text(100 * compute),
     }
     is_idle = 100 * idle >= (limits.free_percent if idle >= compute else limits.free_high_percent)
     is_exposed = 100 * exposed >= limits.exposed_communication_percent

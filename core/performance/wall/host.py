@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from npulse.core.figures import percent_text
 from npulse.core.formats.profiling.timeline import Timeline
 
 from ..advice import Words, words
@@ -17,7 +18,7 @@ from .lanes import exact_sum
 from .latency import Latency, latency_of
 from .launches import launches_of
 from .record import Wall
-from .texts import TEXTS, percent
+from .texts import TEXTS
 
 Verdict = Literal["yes", "no", "unknown"]
 SMALL_KERNEL_NS = 10_000
@@ -85,17 +86,17 @@ def _verdict(
 ) -> tuple[Verdict, Words]:
     idle = 100 * wall.idle_share
     if idle < limits.free_percent:
-        return "no", words(TEXTS, "host little idle", idle=percent(idle), limit=limits.free_percent)
+        return "no", words(TEXTS, "host little idle", idle=percent_text(idle), limit=limits.free_percent)
     unknown_ns = sum(one.total_ns for one in sums if one.cause == "unknown")
     if by_host_ns is not None and unknown_ns * 2 < wall.true_idle_ns:
-        share = percent(100 * by_host_ns / wall.true_idle_ns)
+        share = percent_text(100 * by_host_ns / wall.true_idle_ns)
         told_ns = wall.true_idle_ns - unknown_ns
         if by_host_ns * 2 >= told_ns:
-            return "yes", words(TEXTS, "host late", idle=percent(idle), share=share)
-        return "no", words(TEXTS, "host in time", idle=percent(idle), share=share)
+            return "yes", words(TEXTS, "host late", idle=percent_text(idle), share=share)
+        return "no", words(TEXTS, "host in time", idle=percent_text(idle), share=share)
     if wall.source != "steps" and idle >= limits.free_high_percent:
-        return "yes", words(TEXTS, "host gaps", idle=percent(idle), n=f"{wall.n_gaps:,}")
-    return "unknown", words(TEXTS, "host not recorded", idle=percent(idle))
+        return "yes", words(TEXTS, "host gaps", idle=percent_text(idle), n=f"{wall.n_gaps:,}")
+    return "unknown", words(TEXTS, "host not recorded", idle=percent_text(idle))
 
 
 def _kernel_sizes(wall: Wall) -> tuple[int | None, float | None, int | None]:

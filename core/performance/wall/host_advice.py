@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from npulse.core.figures import percent_text, time_text
 from npulse.core.findings import Severity
 from npulse.core.formats.profiling.timeline import Span
 from npulse.core.text import safe_text
@@ -20,7 +21,7 @@ from .host_calls import (
     CallSum,
 )
 from .record import Wall
-from .texts import TEXTS, percent, time_text
+from .texts import TEXTS
 
 BLOCKING = "ASCEND_LAUNCH_BLOCKING"
 _NAME_CHARS = 120
@@ -59,7 +60,7 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
             n=f"{calls.synchronizes.n:,}",
             api="aclrtSynchronizeStream*",
             launches=f"{calls.n_launches:,}",
-            share=percent(100 * share),
+            share=percent_text(100 * share),
         )
         yield one(
             "launch-blocking",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from npulse.core.figures import time_text
+
 from ..advice import Words, words
 from .record import Wall
-from .texts import TEXTS, time_text
+from .texts import TEXTS
 
 ROUNDING_NS_A_TASK = 1000
 """The vendor sums floats of microseconds of whole nanoseconds: far less than this a task."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from npulse.core.figures import time_text
 from npulse.core.findings import Location
 from npulse.core.text import safe_text
 
@@ -12,7 +13,7 @@ from ..advice import Advice, Words, words
 from ..profile import Profile
 from .record import Wall
 from .recorded import Difference, differences_of
-from .texts import TEXTS, time_text
+from .texts import TEXTS
 
 _NAME_CHARS = 120
 _MAX_LISTED = 5

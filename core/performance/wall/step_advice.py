@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from npulse.core.figures import percent_text, time_text
 from npulse.core.findings import Severity
 from npulse.core.text import safe_text
 
@@ -11,7 +12,7 @@ from ..advice import Advice, Words, words
 from ..criteria import Criteria
 from ..profile import Profile
 from .steps import Steps
-from .texts import TEXTS, percent, time_text
+from .texts import TEXTS
 
 _NAME_CHARS = 60
 
@@ -70,18 +71,18 @@ def advice_of_steps(profile: Profile, steps: Steps | None, limits: Criteria) -> 
         yield one("warm-up", "note", message, "next warm-up", "", first_us=steps.warm_up.duration_ns / 1000)
     if steps.preparing_ns is not None and steps.preparing_share is not None:
         if 100 * steps.preparing_share >= limits.free_percent:
-            share = percent(100 * steps.preparing_share)
+            share = percent_text(100 * steps.preparing_share)
             message = words(TEXTS, "preparing", time=time_text(steps.preparing_ns), share=share)
             figures = {"preparing_us": steps.preparing_ns / 1000}
             cost_ns = steps.preparing_ns * len(steps.steps)
             yield one("late-begin", "note", message, "next preparing", "idle", cost_ns, **figures)
     whole_ns = sum(step.duration_ns for step in steps.steps)
     if steps.data_aug_share is not None and 100 * steps.data_aug_share >= limits.free_percent:
-        message = words(TEXTS, "input bound", share=percent(100 * steps.data_aug_share))
+        message = words(TEXTS, "input bound", share=percent_text(100 * steps.data_aug_share))
         cost_ns = int(whole_ns * steps.data_aug_share)
         yield one("input-bound", "warning", message, "next loading", "idle", cost_ns)
     if steps.refresh_share is not None and 100 * steps.refresh_share >= limits.free_percent:
-        message = words(TEXTS, "refresh", share=percent(100 * steps.refresh_share))
+        message = words(TEXTS, "refresh", share=percent_text(100 * steps.refresh_share))
         cost_ns = int(whole_ns * steps.refresh_share)
         yield one("iteration-tail", "note", message, "next refresh", "communication", cost_ns)
 
@@ -96,7 +97,7 @@ def _jitter_text(steps: Steps, n: int, limits: Criteria) -> Words:
     values = {
         "n": f"{n:,}",
         "mean": time_text(steps.mean_ns),
-        "jitter": percent(100 * (steps.jitter_ratio or 0)),
+        "jitter": percent_text(100 * (steps.jitter_ratio or 0)),
         "limit": limits.step_jitter_percent,
         "step": safe_text(steps.slowest.step, _NAME_CHARS),
         "slowest": time_text(steps.slowest.duration_ns),

@@ -335,17 +335,3 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "next cut": ("Let the profiler finish, or export again.", "等待采集结束，或重新导出。"),
 }
-
-
-def percent(value: float) -> str:
-    """71.03 %."""
-    return f"{value:.2f} %"
-
-
-def time_text(ns: int) -> str:
-    """A time in the unit that fits: 964.0 us, 136.581 ms, 12.345 s."""
-    if abs(ns) < 10_000_000:
-        return f"{ns / 1000:,.1f} us"
-    if abs(ns) < 10_000_000_000:
-        return f"{ns / 1e6:,.3f} ms"
-    return f"{ns / 1e9:,.3f} s"

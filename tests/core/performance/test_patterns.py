@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from npulse.core.findings import Location
 from npulse.core.performance.advice import Advice
 from npulse.core.performance.criteria import Criteria
-from npulse.core.performance.operators.calls import calls_of, groups_of, kind_of, time_text
+from npulse.core.performance.operators.calls import calls_of, groups_of, kind_of
 from npulse.core.performance.operators.patterns import advice_of_patterns
 from npulse.core.performance.operators.rules_patterns import RULES
 from npulse.core.performance.operators.texts_patterns import TEXTS
@@ -213,7 +213,6 @@ def test_parts() -> None:
     assert [kind_of(name) for name in ("CastAiCore", "MatMulCommon", "AiCore", "Add")] == [
         "Cast", "MatMul", "AiCore", "Add",
     ]  # fmt: skip
-    assert (time_text(1_500), time_text(12_345_678), time_text(2.5e9)) == ("1.5 us", "12.35 ms", "2.5 s")
     group, first = groups_of(np.array([5, -1, 5, -1, 5]), np.array([0, 0, 1, 0, 0]))
     assert (group.tolist(), first.tolist()) == ([0, 1, 2, 1, 0], [0, 1, 2])
 

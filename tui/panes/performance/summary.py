@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from npulse.core.performance.operators.calls import time_text
+from npulse.core.figures import time_text
 from npulse.core.performance.table import SUBJECT
 from npulse.core.text import safe_text
 

@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
-from npulse.core.performance.operators.calls import time_text
+from npulse.core.figures import time_text
 from npulse.core.performance.window import (
     LaneTasks,
     TaskAt,
