@@ -34,7 +34,7 @@ class Window:
         whole = whole_of(wall)
         span = min(max(round(self.span_ns * factor), LEAST_NS), whole.span_ns)
         share = (at_ns - self.start_ns) / max(self.span_ns, 1)
-        return _inside(round(at_ns - share * span), span, whole)
+        return _inside(at_ns - round(share * span), span, whole)
 
     def panned(self, share: float, wall: Wall) -> Window:
         """Moved by a share of its length; it never leaves the wall time."""

@@ -21,6 +21,10 @@ TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"|overflow\.(n-(origin|inherited|benign|unknown|calls|monitor)(-one)?|mode-(on|off)"
     r"|saturation-(on|off|unknown)|ranks-(origin|inherited)"
     r"|few-(log-negative|root-negative|arc-outside|operator|gap|gradient|legal-inf))"
+    r"|performance\.(first-(idle|communication|compute|unknown)|host-(yes|no|unknown)"
+    r"|table-(type|call|count|average|kernels|ranks|changes)"
+    r"|word-(move|communication|unknown|none|latency|better|worse|noise))"
+    r"|timeline\.lane-(compute|communication|copy)"
     r"|role\.(ok|origin|inherited|unmatched|unknown|suspect|benign)"
 )
 

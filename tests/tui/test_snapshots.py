@@ -20,6 +20,7 @@ from npulse.tui.widgets.virtual_table import VirtualTable
 
 from .panes.memory_runs import write_faults, write_sources
 from .panes.overflow_runs import write_ranks, write_sum
+from .panes.performance_runs import write_round as write_profile
 
 N_TRIES = 2000
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -166,3 +167,19 @@ def test_elements(snap_compare: Any, workbench: NpulseApp) -> None:
         )
 
     assert snap_compare(workbench, terminal_size=SIZES["120x40"], run_before=open_elements)
+
+
+def test_performance(snap_compare: Any, tmp_path: Path) -> None:
+    run = write_profile(tmp_path / "run")
+    app = NpulseApp(
+        "runs/decode",
+        store=StateStore(tmp_path / "state", now_s=lambda: 1_700_000_000),
+        open_run=lambda path, progress, is_cancelled: discover(run),
+        make_pane=make_pane,
+        first_pane="performance",
+    )
+
+    async def settle(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(app, "MatMulV2"))
+
+    assert snap_compare(app, terminal_size=(120, 36), run_before=settle)

@@ -9,6 +9,7 @@ from math import isfinite
 from rich.cells import cell_len
 
 from npulse.core.performance.files import FileView
+from npulse.core.performance.operators.bound import PIPES
 from npulse.core.performance.table import SUBJECT
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text
@@ -80,8 +81,9 @@ _SUBJECTS: dict[str, tuple[str, str]] = {
     "changes": ("op type", "算子类型"),
 }
 _ORDER = (
-    SUBJECT, "calls", "total_us", "share_percent", "cumulative_percent", "class", "bound", "bound_ratio",
-    "utilization_percent", "core_type", "change_percent", "share_of_wall_percent", "average_us", "max_us",
+    SUBJECT, "change", "calls", "total_us", "share_percent", "cumulative_percent", "class", "bound",
+    "bound_ratio", "utilization_percent", "core_type", "change_percent", "share_of_wall_percent",
+    "average_us", "max_us",
 )  # fmt: skip
 HIDDEN_AT_FIRST = frozenset(
     (
@@ -112,6 +114,8 @@ _FIRST = {
 _NAME_CELLS = (14, 44)  # of the subject: at least, at most
 _SOME = 256
 _MOST = {"class": 13, "bound": 8, "core_type": 14, "op_type": 22, "roof": 32, "folder": 40}
+_NAMES = {name: name for name in ("cube", "vector", *(pipe for pipe in PIPES if pipe not in ("mac", "vec")))}
+_NAMES["aicpu"] = "AI CPU"
 _CORES = {"AI_CORE": "AIC", "AI_VECTOR_CORE": "AIV", "KERNEL_AICORE": "AIC", "KERNEL_AIVEC": "AIV"}
 
 
@@ -194,8 +198,8 @@ def file_heading(view: FileView, name: str) -> str:
 
 
 def word(value: str, lang: Lang) -> str:
-    """A class, bound or verdict in the user's language."""
-    return tr(f"performance.word-{value}", lang)
+    """A class, bound or verdict in the user's language; names of units and pipes are the vendor's own."""
+    return _NAMES[value] if value in _NAMES else tr(f"performance.word-{value}", lang)
 
 
 def _name_writer(table: Table, cells: int, glyphs: Glyphs) -> Callable[[int], str]:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 _FIRST_KEYS = ("performance.table", "performance.timeline", "performance.files")
 """They stand in front of the footer: what they show is shown nowhere else."""
 _PAGE_MARGIN = 4
+_MAIN_KINDS = ("prof.kernel_details", "prof.op_summary", "opprof.result")
+"""What an empty pane tells how to make: all others are for questions that come later."""
 
 
 class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=False):
@@ -150,7 +152,9 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         from npulse.core.run.kinds import kinds_of
 
         path = str(self.run.path if self.run is not None else "")
-        return nothing_lines(path, commands_of(kinds_of("performance")), self.tr)
+        return nothing_lines(
+            path, commands_of([kind for kind in kinds_of("performance") if kind.id in _MAIN_KINDS]), self.tr
+        )
 
     def filter_text(self) -> str:
         """Which of the tables it is, then the filter."""
