@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from .columns import BY_NAME
 from .msmonitor import MonitorLog
 from .operators import OperatorTable
 from .timeline import NONE, Codes, HostCalls, Tasks, Timeline
+from .type_names import collective_type, type_in
 
 _CORES = {
     "KERNEL_AICORE": "AI_CORE",
@@ -24,7 +24,6 @@ _CORES = {
 """Task types here -> what operator tables call the same."""
 
 _COMMUNICATION = "COMMUNICATION"
-_HASH = re.compile(r"_[0-9a-f]{32}(?=_|$)", re.ASCII)
 _COLUMNS = ("device", "stream", "name", "op_type", "core_type", "start_ns", "duration_ns")
 
 
@@ -45,7 +44,7 @@ def operators_of(log: MonitorLog, device: int | None = None) -> OperatorTable:
     names, types, cores = _Texts(log.texts), _Texts(log.texts), _Texts(log.texts)
     name = np.concatenate([names.codes(kernels.name), names.codes(communication.name)])
     op_type = np.concatenate(
-        [types.codes(kernels.name, operator_type), types.codes(communication.name, collective_type)]
+        [types.codes(kernels.name, type_in), types.codes(communication.name, collective_type)]
     )
     core = np.concatenate(
         [
@@ -129,29 +128,6 @@ def calls_of(calls: Tasks) -> tuple[HostCalls, ...]:
         for i, at in enumerate(firsts.tolist())
     ]
     return tuple(sorted(found, key=lambda one: (-one.total_ns, one.level, one.name)))
-
-
-def operator_type(name: str) -> str:
-    """The operator type in the name of a kernel; the name itself where it has none.
-
-    aclnnMatmul_MatMulCommon_MatMulV2, trans_TransData_23, MatMulV2_32 and Add_<hash>_2_mix_aic have one.
-    """
-    if (found := _HASH.search(name)) and found.start():
-        return name[: found.start()]
-    head, _, last = name.rpartition("_")
-    if name.startswith("aclnn") and "_" in head and last:
-        return last
-    if head and last.isdecimal():
-        word = head.removeprefix("trans_")
-        return word if word and "_" not in word else name
-    return name
-
-
-def collective_type(name: str) -> str:
-    """The type of a communication operator as kernel_details has it: hcom_allReduce__865_0_1 ->
-    hcom_allReduce_."""
-    head, mark, _ = name.partition("__")
-    return head + "_" if mark and head else name
 
 
 def _is_of(devices: npt.NDArray[np.int64], device: int | None) -> npt.NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from .cells import NO_ID, NO_START
 from .columns import BY_NAME
 from .operators import OperatorTable
 from .timeline import NONE, Tasks, Timeline
+from .type_names import collective_type, type_in
 
 COMMUNICATION = "COMMUNICATION"
 """Task type of whole communication operations, as op_summary has it."""
@@ -42,8 +43,9 @@ _NO_KERNEL = (
 def operators_of(timeline: Timeline) -> OperatorTable:
     """The kernels and whole communication operations of a timeline as an operator table, in order of start.
 
-    Columns: device, stream, name, core_type (the task type, in the words of op_summary), start_ns,
-    duration_ns. All others are absent, op_type too: traces do not tell it. Traces call vector kernels AI_CORE
+    Columns: device, stream, name, op_type, core_type (the task type, in the words of op_summary), start_ns,
+    duration_ns; all others are absent. op_type is inferred from the name (`type_names`): traces do not tell
+    it. Traces call vector kernels AI_CORE
     where tables have AI_VECTOR_CORE. As in the vendor's tables there
     are no rows for waits, copies and pieces of communication. Rows have no line in a file (0).
     """
@@ -53,6 +55,10 @@ def operators_of(timeline: Timeline) -> OperatorTable:
     start = np.concatenate([tasks.start_ns[kernels], communication.start_ns])
     order = np.argsort(start, kind="stable")
     name, names = _joined(tasks.name[kernels], tasks.names, communication.name, communication.names)
+    op_type, types = _joined(
+        *_typed(tasks.name[kernels], tasks.names, type_in),
+        *_typed(communication.name, communication.names, collective_type),
+    )
     own = [_CORE_TYPES.get(kind, kind) for kind in tasks.kinds]
     of_collective = np.zeros(n_all - n, np.int32)
     core_type, core_types = _joined(tasks.kind[kernels], own, of_collective, (COMMUNICATION,))
@@ -60,6 +66,7 @@ def operators_of(timeline: Timeline) -> OperatorTable:
     arrays = {
         "stream": stream,
         "name": name,
+        "op_type": op_type,
         "core_type": core_type,
         "start_ns": np.where(start < 0, NO_START, start),
         "duration_ns": np.concatenate([tasks.duration_ns[kernels], communication.duration_ns]),
@@ -72,7 +79,7 @@ def operators_of(timeline: Timeline) -> OperatorTable:
         line=np.zeros(n_all, np.int64),
         columns={column: BY_NAME[column] for column in arrays},
         arrays={column: values[order] for column, values in arrays.items()},
-        labels={"name": names, "core_type": core_types},
+        labels={"name": names, "op_type": types, "core_type": core_types},
         problems=timeline.problems,
     )
 
@@ -88,6 +95,17 @@ def _is_kernel(tasks: Tasks) -> npt.NDArray[np.bool_]:
 def _may_be_kernel(word: str) -> bool:
     key = "_".join(word.upper().split())
     return not any(part in key for part in _NO_KERNEL)
+
+
+def _typed(
+    codes: npt.NDArray[np.int32], names: Sequence[str], type_of: Callable[[str], str]
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """A column of names as a column of the types in them."""
+    places: dict[str, int] = {}
+    code_of = np.full(len(names) + 1, NONE, np.int32)
+    for code in np.unique(codes[codes != NONE]).tolist():
+        code_of[code] = places.setdefault(type_of(names[code]), len(places)) if names[code] else NONE
+    return code_of[codes], tuple(places)
 
 
 def _joined(

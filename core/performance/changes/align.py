@@ -191,6 +191,6 @@ def _name(side: Side, call: int) -> str:
     code = int(side.calls.kind[call])
     if code >= 0:
         return side.calls.kinds[code]
-    from ..operators.keys import stem_of
+    from npulse.core.formats.profiling.type_names import stem_of
 
     return stem_of(side.calls.table.text("name", int(side.calls.rows[call])))

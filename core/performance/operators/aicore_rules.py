@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.formats.profiling.operators import OperatorTable
+from npulse.core.formats.profiling.type_names import without_variant
 
 from .bound import PIPES, pipe_ratio
-from .calls import kind_of
 from .keys import combined, keys_of
 from .tensors import Shape, format_of, n_elements, parts_of, shapes_of
 from .usable import Usable
@@ -175,7 +175,7 @@ def reach_of(kind: Kind, ratios: dict[str, float]) -> tuple[Reach, str, float]:
 
 
 def _kind(op_type: str) -> Kind | None:
-    name = kind_of(op_type).lower()
+    name = without_variant(op_type).lower()
     if name.startswith("flashattentionscore"):
         return "attention-grad" if name.endswith("grad") else "attention"
     return "matmul" if "matmul" in name else None

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from npulse.core.findings import Location
 from npulse.core.formats.profiling.operators import NO_START, OperatorTable
+from npulse.core.formats.profiling.type_names import type_in, without_variant
 from npulse.core.text import safe_text
 
 from ..profile import Profile
-from .keys import keys_of, type_in
+from .keys import keys_of
 from .usable import Usable
 
 Flags = npt.NDArray[np.bool_]
@@ -54,7 +55,7 @@ class Calls:
     """Arrays have one element a call, in the order of their starts; those without a usable start are last.
 
     rows int64: where each stands in the table. kind int32 -> kinds: operator type without the suffix of its
-    variant (`kind_of`), NONE where the table does not tell it. core int8. is_placed bool: its start counts.
+    variant, NONE where the table does not tell it. core int8. is_placed bool: its start counts.
     is_kernel bool: no communication. Sums are of durations, in ns: total_ns of all calls, kernel_ns of
     kernels. wall_ns: from the first start to the last end, 0 where no call has a start.
     """
@@ -123,7 +124,7 @@ class Calls:
         """Where a call stands in its file."""
         row = int(self.rows[call])
         artifact = self.table.files[int(self.table.file[row])] if self.table.files else None
-        return Location(artifact=artifact, rank=self.profile.rank, line=int(self.table.line[row]))
+        return Location(artifact=artifact, rank=self.profile.rank, line=int(self.table.line[row]) or None)
 
 
 def calls_of(profile: Profile, table: OperatorTable, usable: Usable) -> Calls:
@@ -166,19 +167,13 @@ def calls_of(profile: Profile, table: OperatorTable, usable: Usable) -> Calls:
     )
 
 
-def kind_of(op_type: str) -> str:
-    """'CastAiCore' -> 'Cast', 'MatMulCommon' -> 'MatMul': graphs write the variant behind the type."""
-    for suffix in ("AiCore", "AiCpu", "Common"):
-        if op_type.endswith(suffix) and len(op_type) > len(suffix):
-            return op_type[: -len(suffix)]
-    return op_type
-
-
 def _kinds(labels: Sequence[str], has_types: bool) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
     """Types, and the type of each text; names end with their type where the table has no types."""
     found: dict[str, int] = {}
     codes = [
-        found.setdefault(kind_of(label if has_types else type_in(label)), len(found)) if label else NONE
+        found.setdefault(without_variant(label if has_types else type_in(label)), len(found))
+        if label
+        else NONE
         for label in labels
     ]
     return tuple(found), np.array(codes, np.int32)

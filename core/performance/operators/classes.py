@@ -13,8 +13,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .calls import kind_of
-from .keys import combined, type_in
+from npulse.core.formats.profiling.type_names import type_in, without_variant
+
+from .keys import combined
 from .top import Top
 
 Class = Literal["cube", "vector", "move", "communication", "aicpu", "unknown"]
@@ -98,7 +99,7 @@ def class_of(op_type: str, core_type: str = "") -> int:
         return COMMUNICATION
     if core in _MOVERS:
         return MOVE
-    name = kind_of(type_in(op_type))[:_MAX_NAME].lower()
+    name = without_variant(type_in(op_type))[:_MAX_NAME].lower()
     for pattern, code in ((_COMMUNICATION, COMMUNICATION), (_CUBE, CUBE)):
         if pattern.match(name):
             return code

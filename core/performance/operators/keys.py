@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,39 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
+from npulse.core.formats.profiling.type_names import stem_of
 
 Codes = npt.NDArray[np.int32]
 Integers = npt.NDArray[np.int64]
 
-_HASH = re.compile(r"_[0-9a-f]{32}(?:_\d+)*(?=_|$)", re.ASCII)
-_COLLECTIVE = re.compile(r"(hcom_[A-Za-z0-9]{1,40}_)_?[0-9_]*", re.ASCII)
-_NUMBERED = re.compile(r"(trans_[A-Za-z0-9]{1,40})_\d{1,9}", re.ASCII)
-_MAX_NAME = 4096
 _DENSE = 4
-
-
-def stem_of(name: str) -> str:
-    """A name without what differs from call to call: the hash of a build, the number of a conversion or
-    of a collective. "Custom_0a..4e_2_mix_aic" -> "Custom_mix_aic", "hcom_send__445_1" -> "hcom_send_".
-    """
-    if len(name) > _MAX_NAME:
-        return name
-    if found := _COLLECTIVE.fullmatch(name):
-        return found[1]
-    if found := _NUMBERED.fullmatch(name):
-        return found[1]
-    return _HASH.sub("", name) or name
-
-
-def type_in(name: str) -> str:
-    """The operator type that a name ends with: "aclnnMm_MatMulCommon_MatMulV2" -> "MatMulV2". Names of
-    another form are given back."""
-    stem = stem_of(name)
-    if stem.startswith("trans_"):
-        return stem[len("trans_") :]
-    if stem.startswith("aclnn") and "_" in stem:
-        return stem.rsplit("_", 1)[1] or stem
-    return stem
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
+from npulse.core.formats.profiling.type_names import type_in
 
-from .keys import combined, type_in
+from .keys import combined
 from .tensors import ITEM_BYTES, dtypes_of, n_elements, shapes_of
 from .top import Top
 from .usable import Usable

@@ -62,4 +62,4 @@ def location_of(profile: Profile, row: int) -> Location:
     if table is None or row < 0:
         return Location(artifact=profile.sources.get("types"), rank=profile.rank)
     artifact = table.files[int(table.file[row])] if table.files else None
-    return Location(artifact=artifact, rank=profile.rank, line=int(table.line[row]))
+    return Location(artifact=artifact, rank=profile.rank, line=int(table.line[row]) or None)

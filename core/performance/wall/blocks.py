@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,6 @@ from .record import Wall
 MAX_KERNELS = 100_000
 MAX_PERIOD = 512
 MIN_BLOCKS = 3
-_NUMBERS = re.compile(r"(?:_?\d+)+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ def blocks_of(wall: Wall | None) -> Blocks | None:
     code_of = np.full(len(work.names) + 1, -1, np.int64)
     for code in used:
         if code >= 0:
-            code_of[code] = bare.setdefault(_NUMBERS.sub("", work.names[code]), len(bare))
+            code_of[code] = bare.setdefault(work.names[code].rstrip("0123456789_"), len(bare))
     codes = code_of[work.name[rows]]
     start, period, length = _best(codes)
     n = (length + period) // period if period else 0

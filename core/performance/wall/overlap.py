@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
+
+from npulse.core.formats.profiling.type_names import collective_type
 
 from .device_work import COMMUNICATION
 from .lanes import busy_before
 from .record import Wall
 
-_NUMBERS = re.compile(r"(?:_\d+)+$")
 MAX_LISTED = 20
 
 
@@ -60,11 +60,6 @@ def overlap_of(wall: Wall | None) -> Overlap | None:
     )
 
 
-def kind_of_collective(name: str) -> str:
-    """hcom_allReduce__586_0_1 -> hcom_allReduce_."""
-    return _NUMBERS.sub("", name.partition("@")[0]) or name
-
-
 def _collectives(wall: Wall) -> tuple[tuple[Exposed, ...], tuple[Exposed, ...]]:
     work = wall.work
     if work is None:
@@ -81,7 +76,7 @@ def _collectives(wall: Wall) -> tuple[tuple[Exposed, ...], tuple[Exposed, ...]]:
     )
     sums: dict[str, list[int]] = {}
     kind_of = {
-        int(code): kind_of_collective(work.names[code]) for code in np.unique(work.name[rows]) if code >= 0
+        int(code): collective_type(work.names[code]) for code in np.unique(work.name[rows]) if code >= 0
     }
     for code, kind in kind_of.items():
         own = work.name[rows] == code

@@ -23,12 +23,11 @@ from npulse.core.formats.profiling.msmonitor import (
     read_msmonitor,
 )
 from npulse.core.formats.profiling.msmonitor_views import (
-    collective_type,
-    operator_type,
     operators_of,
     timelines_of,
 )
 from npulse.core.formats.profiling.timeline import HostCalls, Span
+from npulse.core.formats.profiling.type_names import collective_type, type_in
 
 T0 = 1785557700456789000
 NAME = "msmonitor_12346_20260801121500456_3.jsonl"
@@ -434,15 +433,18 @@ def test_what_has_no_correlation_was_started_by_nobody() -> None:
 @pytest.mark.parametrize(
     ("made", "name", "want"),
     [
-        (operator_type, "aclnnMatmul_MatMulCommon_MatMulV2", "MatMulV2"),
-        (operator_type, "trans_TransData_23", "TransData"),
-        (operator_type, "MatMulV2_32", "MatMulV2"),
-        (operator_type, "Add_0a4e0a4e0a4e0a4e0a4e0a4e0a4e0a4e_2_mix_aic", "Add"),
-        (operator_type, "RmsNorm", "RmsNorm"),
-        (operator_type, "my_own_kernel_3", "my_own_kernel_3"),
-        (operator_type, "aclnnAdd_", "aclnnAdd_"),
-        (operator_type, "_1", "_1"),
-        (operator_type, "", ""),
+        (type_in, "aclnnMatmul_MatMulCommon_MatMulV2", "MatMulV2"),
+        (type_in, "trans_TransData_23", "TransData"),
+        (type_in, "MatMulV2_32", "MatMulV2"),
+        (type_in, "Add_0a4e0a4e0a4e0a4e0a4e0a4e0a4e0a4e_2_mix_aic", "Add"),
+        (type_in, "RmsNorm", "RmsNorm"),
+        (type_in, "RmsNorm_3", "RmsNorm"),
+        (type_in, "aclnnAdd_AddAiCore_Add_18", "Add"),
+        (type_in, "Cast_zero", "Cast_zero"),
+        (type_in, "my_own_kernel_3", "my_own_kernel_3"),
+        (type_in, "aclnnAdd_", "aclnnAdd_"),
+        (type_in, "_1", "_1"),
+        (type_in, "", ""),
         (collective_type, "hcom_allReduce__865_0_1", "hcom_allReduce_"),
         (collective_type, "other", "other"),
         (collective_type, "__x", "__x"),

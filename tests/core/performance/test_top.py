@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.profiling.operators import NO_ID, NO_NS, OperatorReader, OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
-from npulse.core.performance.operators.keys import combined, stem_of, type_in
+from npulse.core.formats.profiling.type_names import stem_of, type_in
+from npulse.core.performance.operators.keys import combined
 from npulse.core.performance.operators.shares import (
     spread_of,
     sums_by_core,

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.profiling.records import Iteration, ProfilerSettings, StepTime
 from npulse.core.formats.profiling.timeline import NONE, Span
+from npulse.core.formats.profiling.type_names import collective_type
 from npulse.core.performance.criteria import Criteria
 from npulse.core.performance.profile import Profile
 from npulse.core.performance.wall.blocks import blocks_of
 from npulse.core.performance.wall.frequency import frequency_of
-from npulse.core.performance.wall.overlap import kind_of_collective, overlap_of
+from npulse.core.performance.wall.overlap import overlap_of
 from npulse.core.performance.wall.serving import serving_of
 from npulse.core.performance.wall.steps import steps_of
 from npulse.core.performance.wall.tail import parallel_of, tail_of
@@ -58,9 +59,9 @@ def test_overlap_and_the_most_exposed_collective() -> None:
     assert sums is not None and (sums.overlap_share, sums.exposed_share, sums.collectives) == (0.25, 0.3, ())
 
 
-def test_kind_of_collective() -> None:
-    assert kind_of_collective("hcom_allReduce__586_0_1@group") == "hcom_allReduce_"
-    assert kind_of_collective("_1_2") == "_1_2" and kind_of_collective("x") == "x"
+def test_type_of_collectives() -> None:
+    assert collective_type("hcom_allReduce__586_0_1@group") == "hcom_allReduce_"
+    assert collective_type("_1_2") == "_1_2" and collective_type("x") == "x"
 
 
 # ---- tail ----
@@ -143,6 +144,8 @@ def test_what_does_not_repeat_has_no_blocks() -> None:
     assert blocks_of(walled(of(timeline([(i * 10, 3, 1, "abcdefghijkl"[i]) for i in range(12)])))) is None
     assert blocks_of(walled(of(timeline([(0, 3, 1), (10, 3, 1)])))) is None
     assert blocks_of(None) is None
+    hostile = [(i * 10, 3, 1, "a" + "1" * 4000 + "x") for i in range(12)]  # digits that end nowhere
+    blocks_of(walled(of(timeline(hostile))))
 
 
 # ---- steps ----
