@@ -1,5 +1,6 @@
 """What the program may cost: processor time, bytes on the line, silence. At 120 x 40, on the demo, for the
-overflow pane on a random job of four ranks, for the memory pane on a log of 300 sites beside their source.
+overflow pane on a random job of four ranks, for the memory pane on a log of 300 sites beside their source,
+for the performance pane on 300 types of operators.
 
 Processor time is of the program alone (the kernel's count), the best of a few runs, since other work on the
 machine evicts its caches; SLACK is for that noise only. Bytes are exact and have no slack.
@@ -18,6 +19,7 @@ import pytest
 
 from ..core.overflow.random_job import make_job
 from ..tui.panes.memory_runs import checked, illegal_write, write_log, write_sources
+from ..tui.panes.performance_runs import write_kinds
 from .pty_screen import FRAME_START, REPO, PtyProgram, plain_environ
 
 pytestmark = [
@@ -31,6 +33,7 @@ NPULSE = (sys.executable, "-m", "npulse")
 DETAIL = rb"difference begins here"
 OVERFLOW_DETAIL = rb"begins here"
 MEMORY_DETAIL = rb"lies outside"
+PERFORMANCE_DETAIL = rb"bound_ratio"
 DOWN, UP, PAGE_DOWN = b"\x1b[B", b"\x1b[A", b"\x1b[6~"
 FIRST_PAINT_S, HELP_S, ROW_WITH_DETAIL_S = 0.450, 0.150, 0.040
 ROW_BYTES, DETAIL_BYTES, PAGE_BYTES, START_BYTES = 500, 3_000, 8_000, 45_000
@@ -66,7 +69,7 @@ def test_help() -> None:
     assert min(costs) <= HELP_S * SLACK, costs
 
 
-@pytest.fixture(scope="module", params=["precision", "overflow", "memory"])
+@pytest.fixture(scope="module", params=["precision", "overflow", "memory", "performance"])
 def settled(
     request: pytest.FixtureRequest, _state_root: object, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[PtyProgram, int]]:
@@ -84,6 +87,13 @@ def settled(
         words = ("open", str(run), "--pane", "memory", "--source-root", str(write_sources(folder / "src")))
         with program_of(*words, COLORTERM="truecolor") as program:
             program.read_until(MEMORY_DETAIL)
+            program.read_quiet(QUIET_S)
+            yield program, len(program.output)
+        return
+    if request.param == "performance":
+        run = write_kinds(tmp_path_factory.mktemp("profile"), n_kinds=300)
+        with program_of("open", str(run), "--pane", "performance", COLORTERM="truecolor") as program:
+            program.read_until(PERFORMANCE_DETAIL)
             program.read_quiet(QUIET_S)
             yield program, len(program.output)
         return

@@ -51,6 +51,22 @@ def write_round(folder: Path, times: Sequence[int] = (200, 40, 90), *, rank: int
     return folder
 
 
+def write_kinds(folder: Path, n_kinds: int) -> Path:
+    """One call of each of so many types, the longest first."""
+    output = folder / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True, exist_ok=True)
+    rows, at = [HEADER], BASE_US
+    for n in range(n_kinds):
+        us = 2 * n_kinds - n
+        rows.append(
+            f"1,0,4294967295,{n},7,Call_{n},Kind{n:04},static,AI_CORE,{at}.000,{us}.000,{GAP_US}.000,"
+            f'24,0,NO,"""16,1024""",FLOAT16,ND,"""16,1024""",FLOAT16,ND,N/A,{us}.000,1000,{CUBE}'
+        )
+        at += us + GAP_US
+    (output / "kernel_details.csv").write_text("\n".join(rows) + "\n", "utf-8")
+    return folder
+
+
 def write_rounds(run: Path) -> Path:
     """Two rounds; in the second the matrix product takes a quarter less."""
     write_round(run / "round_001")
