@@ -9,9 +9,8 @@ from .kernel.rules import RULES as _KERNEL
 from .operators.rules_patterns import RULES as _PATTERNS
 from .operators.rules_top import RULES as _TOP
 from .ranks.rules import RULES as _RANKS
+from .rule import OWN
 from .wall.rules import RULES as _WALL
-
-_OWN = ("npulse's own", "npulse 自有规则")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -26,7 +25,7 @@ RULES: tuple[Rule, ...] = (
             "no exported table, trace or database beside the raw data",
             "原始数据旁没有导出的表、时间线或数据库",
         ),
-        _OWN,
+        OWN,
         ("export it", "导出即可"),
     ),
     *_WALL,

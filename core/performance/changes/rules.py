@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
-_OWN = ("npulse's own", "npulse 自有规则")
+from ..rule import rules_with
+
 _NOISE = (
     "beyond noise_sigmas (3) deviations of the mean over repeated steps, at least 1 %; without repeated steps over calls of one type and shape, at least 2 %",
     "超过重复 step 均值的 noise_sigmas（3）倍标准差且不低于 1 %；没有重复 step 时按同类型同 shape 的调用估计，不低于 2 %",
@@ -13,11 +13,7 @@ _NOISE = (
 _SILENCE = ("--criteria noise_sigmas=5", "--criteria noise_sigmas=5")
 
 
-def _rule(
-    id_: str, severity: Severity, title: tuple[str, str], meaning: tuple[str, str],
-    threshold: tuple[str, str] = _NOISE,
-) -> Rule:  # fmt: skip
-    return Rule(f"performance.{id_}", severity, title, meaning, threshold, _OWN, _SILENCE)
+_rule = rules_with(threshold=_NOISE, silence=_SILENCE)
 
 
 RULES: tuple[Rule, ...] = (

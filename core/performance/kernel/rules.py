@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
+from ..rule import OWN, criteria, rules_with
+
 _TOOL = ("msOpProf's rule, computed again by npulse", "msOpProf 规则，由 npulse 重新计算")
-_OWN = ("npulse's own", "npulse 自有规则")
-_NONE = ("cannot be silenced", "不可关闭")
 
 
-def _by(name: str, value: str) -> tuple[str, str]:
-    return (f"--criteria {name}={value}", f"--criteria {name}={value}")
-
-
-def _rule(
-    id_: str,
-    severity: Severity,
-    title: tuple[str, str],
-    meaning: tuple[str, str],
-    threshold: tuple[str, str],
-    source: tuple[str, str] = _OWN,
-    silence: tuple[str, str] = _NONE,
-) -> Rule:
-    return Rule(f"performance.kernel-{id_}", severity, title, meaning, threshold, source, silence)
+_rule = rules_with(prefix="kernel-")
 
 
 RULES: tuple[Rule, ...] = (
@@ -40,7 +26,7 @@ RULES: tuple[Rule, ...] = (
             "当前频率 ≤ 额定频率的 95%（frequency_drop_percent 5）",
         ),
         _TOOL,
-        _by("frequency_drop_percent", "100"),
+        criteria("frequency_drop_percent=100"),
     ),
     _rule(
         "use",
@@ -55,7 +41,7 @@ RULES: tuple[Rule, ...] = (
             "至少一个核的忙碌时间低于 kernel_use_percent（20%）",
         ),
         _TOOL,
-        _by("kernel_use_percent", "0"),
+        criteria("kernel_use_percent=0"),
     ),
     _rule(
         "pipe-slow",
@@ -73,7 +59,7 @@ RULES: tuple[Rule, ...] = (
             "msOpProf's rule; that the pipe must be busy 10 % of the time is npulse's",
             "msOpProf 规则；忙碌时间不低于 10% 为 npulse 附加条件",
         ),
-        _by("kernel_active_ratio", "0"),
+        criteria("kernel_active_ratio=0"),
     ),
     _rule(
         "uneven",
@@ -91,7 +77,7 @@ RULES: tuple[Rule, ...] = (
             "msOpProf's score; the absolute spread is npulse's: by the score alone a third of all cores is flagged under any unequal load",
             "评分取自 msOpProf；绝对偏离条件为 npulse 所加：仅按评分，任何不等的负载都会标出约三分之一的核",
         ),
-        _by("kernel_spread_percent", "1000"),
+        criteria("kernel_spread_percent=1000"),
     ),
     _rule(
         "bound",
@@ -130,8 +116,8 @@ RULES: tuple[Rule, ...] = (
             "数据反复从 GM 读取。只用一次的数据本来就无法命中。",
         ),
         ("hit rate below kernel_l2_hit_percent (60)", "命中率低于 kernel_l2_hit_percent（60%）"),
-        _OWN,
-        _by("kernel_l2_hit_percent", "0"),
+        OWN,
+        criteria("kernel_l2_hit_percent=0"),
     ),
     _rule(
         "conflict",
@@ -145,8 +131,8 @@ RULES: tuple[Rule, ...] = (
             "mean share of the time at or above kernel_conflict_percent (5)",
             "时间占比均值 ≥ kernel_conflict_percent（5%）",
         ),
-        _OWN,
-        _by("kernel_conflict_percent", "101"),
+        OWN,
+        criteria("kernel_conflict_percent=101"),
     ),
     _rule(
         "scalar",
@@ -160,8 +146,8 @@ RULES: tuple[Rule, ...] = (
             "mean ratio at or above kernel_scalar_percent (50), where the kernel is not bound by it already",
             "均值 ≥ kernel_scalar_percent（50%），且尚未判为 Scalar bound",
         ),
-        _OWN,
-        _by("kernel_scalar_percent", "101"),
+        OWN,
+        criteria("kernel_scalar_percent=101"),
     ),
     _rule(
         "tail",
@@ -172,8 +158,8 @@ RULES: tuple[Rule, ...] = (
             "longest block minus the median at or above serial_tail_percent (5) of the kernel; 3 cores at least",
             "最长 block 与中位数之差 ≥ 算子耗时的 serial_tail_percent（5%）；至少 3 个核",
         ),
-        _OWN,
-        _by("serial_tail_percent", "101"),
+        OWN,
+        criteria("serial_tail_percent=101"),
     ),
     _rule(
         "icache",
@@ -181,8 +167,8 @@ RULES: tuple[Rule, ...] = (
         ("instruction fetches miss the cache", "指令缓存缺失率高"),
         ("The code of the kernel does not fit into the instruction cache.", "算子代码超出指令缓存容量。"),
         ("mean miss rate at or above kernel_icache_percent (5)", "缺失率均值 ≥ kernel_icache_percent（5%）"),
-        _OWN,
-        _by("kernel_icache_percent", "101"),
+        OWN,
+        criteria("kernel_icache_percent=101"),
     ),
     _rule(
         "bandwidth",
@@ -193,8 +179,8 @@ RULES: tuple[Rule, ...] = (
             "GM 或某条搬运通路已接近带宽峰值。",
         ),
         ("at or above kernel_bandwidth_percent (80) of the peak", "≥ 峰值的 kernel_bandwidth_percent（80%）"),
-        _OWN,
-        _by("kernel_bandwidth_percent", "1000"),
+        OWN,
+        criteria("kernel_bandwidth_percent=1000"),
     ),
     _rule(
         "outside",
@@ -208,8 +194,8 @@ RULES: tuple[Rule, ...] = (
             "at or above kernel_outside_percent (20) of the task and 5 us, where all blocks run at once",
             "≥ 任务耗时的 kernel_outside_percent（20%）且 ≥ 5 us，且所有 block 一轮跑完",
         ),
-        _OWN,
-        _by("kernel_outside_percent", "101"),
+        OWN,
+        criteria("kernel_outside_percent=101"),
     ),
     _rule(
         "few-cores",
@@ -223,8 +209,8 @@ RULES: tuple[Rule, ...] = (
             "used time of the cores below core_utilization_percent (50)",
             "核使用率低于 core_utilization_percent（50%）",
         ),
-        _OWN,
-        _by("core_utilization_percent", "0"),
+        OWN,
+        criteria("core_utilization_percent=0"),
     ),
     _rule(
         "hot-line",
@@ -232,8 +218,8 @@ RULES: tuple[Rule, ...] = (
         ("one line takes much of the kernel", "热点代码行"),
         ("The line of the source with the most cycles over all cores.", "各核累计周期最多的源码行。"),
         ("at or above kernel_line_percent (30) of all cycles", "≥ 总周期的 kernel_line_percent（30%）"),
-        _OWN,
-        _by("kernel_line_percent", "101"),
+        OWN,
+        criteria("kernel_line_percent=101"),
     ),
     _rule(
         "sync",
@@ -247,8 +233,8 @@ RULES: tuple[Rule, ...] = (
             "WAIT_FLAG and barriers at or above kernel_wait_percent (20) of all cycles",
             "WAIT_FLAG 与 barrier ≥ 总周期的 kernel_wait_percent（20%）",
         ),
-        _OWN,
-        _by("kernel_wait_percent", "101"),
+        OWN,
+        criteria("kernel_wait_percent=101"),
     ),
     _rule(
         "tool",

@@ -3,28 +3,18 @@
 
 from __future__ import annotations
 
-from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
-_OWN = ("npulse's own", "npulse 自有规则")
+from ..rule import OWN, rules_with
+
 _VENDOR = ("msprof-analyze advisor", "msprof-analyze advisor")
 _VENDOR_AND_OWN = (
     "msprof-analyze advisor; shares, groups and costs are npulse's",
     "msprof-analyze advisor；占比、归并与代价为 npulse 自有",
 )
-_NONE = ("cannot be silenced", "不可关闭")
 
 
-def _rule(
-    id_: str,
-    severity: Severity,
-    title: tuple[str, str],
-    meaning: tuple[str, str],
-    threshold: tuple[str, str],
-    source: tuple[str, str] = _OWN,
-    silence: tuple[str, str] = _NONE,
-) -> Rule:
-    return Rule(f"performance.{id_}", severity, title, meaning, threshold, source, silence)
+_rule = rules_with()
 
 
 RULES: tuple[Rule, ...] = (
@@ -83,7 +73,7 @@ RULES: tuple[Rule, ...] = (
             "more than conversion_percent (5) of the kernel time",
             "超过 kernel 耗时的 conversion_percent（5）%",
         ),
-        _OWN,
+        OWN,
         ("--criteria conversion_percent=100", "--criteria conversion_percent=100"),
     ),
     _rule(
@@ -133,7 +123,7 @@ RULES: tuple[Rule, ...] = (
             "calls in runs above tiny_percent (20) of all kernels, time with gaps at least 5 % of the wall time; tiny_us (10)",
             "成串调用超过 kernel 总数的 tiny_percent（20）%，耗时与间隙合计不低于墙钟时间的 5 %；tiny_us（10）",
         ),
-        _OWN,
+        OWN,
         ("--criteria tiny_us=...,tiny_percent=...", "--criteria tiny_us=...,tiny_percent=..."),
     ),
     _rule(
@@ -173,7 +163,7 @@ RULES: tuple[Rule, ...] = (
             "above kernel_jitter_percent (20), at least 10 calls, and at least 1 % of the kernel time",
             "超过 kernel_jitter_percent（20），至少 10 次调用，且不低于 kernel 耗时的 1 %",
         ),
-        _OWN,
+        OWN,
         ("--criteria kernel_jitter_percent=...", "--criteria kernel_jitter_percent=..."),
     ),
     _rule(
@@ -185,7 +175,7 @@ RULES: tuple[Rule, ...] = (
             "首次调用超出其余调用中位数 kernel_jitter_percent，而其余调用稳定：属于编译、加载或冷缓存，不是抖动。",
         ),
         ("at least 10 calls, at least 1 % of the kernel time", "至少 10 次调用，不低于 kernel 耗时的 1 %"),
-        _OWN,
+        OWN,
         ("--criteria kernel_jitter_percent=...", "--criteria kernel_jitter_percent=..."),
     ),
     _rule(

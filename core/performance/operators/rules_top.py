@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
-_OWN = ("npulse's own", "npulse 自有规则")
+from ..rule import OWN, criteria, rules_with
+
 _ADVISOR = ("msprof-analyze advisor's limits", "msprof-analyze advisor 的阈值")
-_NONE = ("cannot be silenced", "不可关闭")
 
 
-def _rule(
-    id_: str,
-    severity: Severity,
-    title: tuple[str, str],
-    meaning: tuple[str, str],
-    threshold: tuple[str, str],
-    source: tuple[str, str] = _OWN,
-    silence: tuple[str, str] = _NONE,
-) -> Rule:
-    return Rule(f"performance.{id_}", severity, title, meaning, threshold, source, silence)
-
-
-def _criteria(example: str) -> tuple[str, str]:
-    return f"--criteria {example}", f"--criteria {example}"
+_rule = rules_with()
 
 
 RULES: tuple[Rule, ...] = (
@@ -106,7 +92,7 @@ RULES: tuple[Rule, ...] = (
             "所有占比不高于 bound_ratio（0.8），且单次耗时不小于 unbound_us（20）",
         ),
         _ADVISOR,
-        _criteria("unbound_us=50"),
+        criteria("unbound_us=50"),
     ),
     _rule(
         "bound-operator",
@@ -121,7 +107,7 @@ RULES: tuple[Rule, ...] = (
             "某流水占比高于 bound_ratio（0.8），或 memory_bound 大于 1；占除通信外 kernel 时间 5 % 以上的类型",
         ),
         _ADVISOR,
-        _criteria("bound_ratio=0.9"),
+        criteria("bound_ratio=0.9"),
     ),
     _rule(
         "cube-utilization",
@@ -135,8 +121,8 @@ RULES: tuple[Rule, ...] = (
             "below core_utilization_percent (50), weighted by time; types with 1 % of the kernel time without communication",
             "按耗时加权低于 core_utilization_percent（50）；占除通信外 kernel 时间 1 % 以上的类型",
         ),
-        _OWN,
-        _criteria("core_utilization_percent=30"),
+        OWN,
+        criteria("core_utilization_percent=30"),
     ),
     _rule(
         "matmul-axis",
@@ -178,8 +164,8 @@ RULES: tuple[Rule, ...] = (
             "80 % of the peak of the chip or of bandwidth_gb_per_s; types with 1 % of the kernel time without communication. The bytes are those of the shapes: a lower bound",
             "达到芯片峰值或 bandwidth_gb_per_s 的 80 %；占除通信外 kernel 时间 1 % 以上的类型。字节数按 shape 计算，为下限",
         ),
-        _OWN,
-        _criteria("bandwidth_gb_per_s=1600"),
+        OWN,
+        criteria("bandwidth_gb_per_s=1600"),
     ),
     _rule(
         "low-throughput",

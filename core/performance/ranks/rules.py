@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
-_OWN = ("npulse's own", "npulse 自有规则")
+from ..rule import OWN, rules_with
+
 _ADVISOR = (
     "msprof-analyze's slow rank, slow link and packet rules, told apart by npulse",
     "msprof-analyze 的慢卡、慢链路与小包规则，由 npulse 区分因果",
 )
 
 
-def _rule(
-    id_: str,
-    severity: Severity,
-    title: tuple[str, str],
-    meaning: tuple[str, str],
-    threshold: tuple[str, str],
-    source: tuple[str, str] = _OWN,
-    silence: tuple[str, str] = ("raise the criterion", "调高相应阈值"),
-) -> Rule:
-    return Rule(f"performance.{id_}", severity, title, meaning, threshold, source, silence)
+_rule = rules_with(silence=("raise the criterion", "调高相应阈值"))
 
 
 RULES: tuple[Rule, ...] = (
@@ -110,7 +101,7 @@ RULES: tuple[Rule, ...] = (
             "小于 16 MB（SDMA）或 1 MB（RDMA）的传输占比高于 0.2",
         ),
         _ADVISOR,
-        _OWN,
+        OWN,
     ),
     _rule(
         "rdma-retransmission",

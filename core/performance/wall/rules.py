@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
-_OWN = ("npulse's own", "npulse 自有规则")
+from ..rule import OWN, rules_with
+
 _ADVISOR = ("a rule of msprof-analyze's advisor", "msprof-analyze advisor 的规则")
-_NONE = ("cannot be silenced", "不可关闭")
 _FACT = ("whenever it is so", "出现即报")
 
 
-def _rule(
-    id_: str,
-    severity: Severity,
-    title: tuple[str, str],
-    meaning: tuple[str, str],
-    threshold: tuple[str, str] = _FACT,
-    source: tuple[str, str] = _OWN,
-    criterion: str = "",
-) -> Rule:
-    silence = (f"--criteria {criterion}=...", f"--criteria {criterion}=...") if criterion else _NONE
-    return Rule(f"performance.{id_}", severity, title, meaning, threshold, source, silence)
+_rule = rules_with(threshold=_FACT)
 
 
 RULES: tuple[Rule, ...] = (
@@ -136,7 +125,7 @@ RULES: tuple[Rule, ...] = (
             "its share of the wall time from exposed_communication_percent (10) on",
             "占总时长达到 exposed_communication_percent（10）",
         ),
-        _OWN,
+        OWN,
         "exposed_communication_percent",
     ),
     _rule(
@@ -151,7 +140,7 @@ RULES: tuple[Rule, ...] = (
             "share of the steps' time from serial_tail_percent (5) on",
             "占 step 时间达到 serial_tail_percent（5）",
         ),
-        _OWN,
+        OWN,
         "serial_tail_percent",
     ),
     _rule(
@@ -166,7 +155,7 @@ RULES: tuple[Rule, ...] = (
             "from step_jitter_percent (5) on, three steps or more",
             "达到 step_jitter_percent（5），且不少于三个 step",
         ),
-        _OWN,
+        OWN,
         "step_jitter_percent",
     ),
     _rule(
@@ -181,7 +170,7 @@ RULES: tuple[Rule, ...] = (
             "longer than every other step by step_jitter_percent (5), four steps or more",
             "比其余每个 step 都长 step_jitter_percent（5）以上，且不少于四个 step",
         ),
-        _OWN,
+        OWN,
         "step_jitter_percent",
     ),
     _rule(
@@ -241,7 +230,7 @@ RULES: tuple[Rule, ...] = (
             "给定了 first_token_ms、tokens_per_s 或 step_ms，实测未达到。",
         ),
         ("the criterion that was given", "给定的指标"),
-        _OWN,
+        OWN,
         "first_token_ms",
     ),
     _rule(
