@@ -87,8 +87,8 @@ def _take(
         tables = read_cluster_database(artifact.path, root=root)
         problems += tables.problems
         for row in tables.steps:
-            if row.kind == "rank" and len(row.ranks) == 1:
-                steps.setdefault(row.ranks[0], []).append(row.time)
+            if row.rank is not None:
+                steps.setdefault(row.rank, []).append(row.time)
         _by_rank(tables.communications, times)
         links += tables.links
         sources["steps"] = sources["communications"] = artifact.relative

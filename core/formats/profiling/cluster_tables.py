@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from .records import Read, StepTime
+from .records import ClusterStep, Read, ranks_of
 from .steps import STEP_TIMES, step_time_of
 from .table_records import Rows, Spelled, integers, read_rows, records_of, texts, times
-
-MAX_RANKS = 1 << 16
-_RANK = re.compile(r"\d{1,9}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterStep:
-    """One row of cluster_step_trace_time: a step of one rank, or the largest times of the ranks of a stage.
-
-    kind: "rank" or "stage", as written. index: as written: the rank, or "(0, 1)". rank: of a rank's row.
-    ranks: of a stage's row. dp, pp, tp: places in the parallel groups where the table has them.
-    """
-
-    kind: str
-    index: str
-    rank: int | None
-    ranks: tuple[int, ...]
-    time: StepTime
-    dp: int | None = None
-    pp: int | None = None
-    tp: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +124,7 @@ def read_cluster_steps(path: Path, *, root: Path | None = None) -> Read[ClusterS
         kind, index = rows.text("kind"), rows.text("index")
         if not index:
             return None
-        ranks = ranks_of(index)
+        ranks = ranks_of(index) or ()
         is_rank = kind.lower() == "rank"
         return ClusterStep(
             kind=kind,
@@ -160,13 +138,6 @@ def read_cluster_steps(path: Path, *, root: Path | None = None) -> Read[ClusterS
         )
 
     return records_of(rows, make)
-
-
-def ranks_of(text: str) -> tuple[int, ...]:
-    """'(0, 1, 2)' or '3' -> the ranks in it; () for anything else ('p2p')."""
-    parts = text.strip().strip("()[]").split(",")[:MAX_RANKS]
-    ranks = [part.strip() for part in parts if part.strip()]
-    return tuple(map(int, ranks)) if all(_RANK.fullmatch(rank) for rank in ranks) else ()
 
 
 def read_free_times(path: Path, *, root: Path | None = None) -> Read[FreeTime]:

@@ -4,6 +4,7 @@ databases; what a file does not say is None, never zero.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -11,6 +12,8 @@ from typing import Generic, TypeVar
 from ...findings import Problem
 
 RecordT = TypeVar("RecordT")
+_RANK = re.compile(r"\d{1,9}", re.ASCII)
+MAX_SET_CHARS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,26 @@ class StepTime:
     exclude_receive_ns: int | None = None
     preparing_ns: int | None = None
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStep:
+    """One row of cluster_step_trace_time, of a table or a database: a step of one rank, or the largest times
+    of the ranks of a stage.
+
+    kind: "rank" or "stage", as written. index: as written: the rank, or "(0, 1)". rank: of a rank's row.
+    ranks: of a stage's row, () where the index is no list of ranks. dp, pp, tp: places in the parallel groups
+    where the table has them.
+    """
+
+    kind: str
+    index: str
+    rank: int | None
+    ranks: tuple[int, ...]
+    time: StepTime
+    dp: int | None = None
+    pp: int | None = None
+    tp: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +212,13 @@ class Read(Generic[RecordT]):
     n_dropped: int = 0
     encoding: str = ""
     headers: tuple[str, ...] = ()
+
+
+def ranks_of(text: str) -> tuple[int, ...] | None:
+    """A set of ranks as "(0,1)", "(0, 1)", "0,1" or "3"; None if it is none ("p2p"), or too long."""
+    text = text.strip()
+    inner = text[1:-1] if text[:1] in ("(", "[", "{") and text[-1:] in (")", "]", "}") else text
+    parts = [part.strip() for part in inner[:MAX_SET_CHARS].rstrip(", ").split(",")]
+    if len(inner) > MAX_SET_CHARS or not all(map(_RANK.fullmatch, parts)):
+        return None
+    return tuple(map(int, parts))

@@ -16,14 +16,13 @@ from npulse.core.formats.profiling.cluster_tables import (
     CommunicationBottleneck,
     FreeTime,
     SlowRank,
-    ranks_of,
     read_cluster_steps,
     read_cluster_times,
     read_communication_bottlenecks,
     read_free_times,
     read_slow_ranks,
 )
-from npulse.core.formats.profiling.records import Read
+from npulse.core.formats.profiling.records import Read, ranks_of
 
 STEPS = (
     "Step,Type,Index,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
@@ -83,9 +82,17 @@ def test_steps_of_older_versions_have_fewer_columns(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "ranks"),
-    [("7", (7,)), ("(0, 1)", (0, 1)), ("(3,)", (3,)), ("[1,2]", (1, 2)), ("p2p", ()), ("", ()), ("(-1)", ())],
+    [
+        ("7", (7,)),
+        ("(0, 1)", (0, 1)),
+        ("(3,)", (3,)),
+        ("[1,2]", (1, 2)),
+        ("p2p", None),
+        ("", None),
+        ("(-1)", None),
+    ],
 )
-def test_ranks_of_an_index(text: str, ranks: tuple[int, ...]) -> None:
+def test_ranks_of_an_index(text: str, ranks: tuple[int, ...] | None) -> None:
     assert ranks_of(text) == ranks
 
 

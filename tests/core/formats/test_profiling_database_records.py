@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
 from npulse.core.formats.profiling.communication_groups import CommunicationGroup
-from npulse.core.formats.profiling.database.cluster import ranks_of, read_cluster_database
+from npulse.core.formats.profiling.database.cluster import read_cluster_database
 from npulse.core.formats.profiling.database.communication import (
     read_database_communication,
     read_database_links,
@@ -21,8 +21,14 @@ from npulse.core.formats.profiling.database.memory import read_database_memory
 from npulse.core.formats.profiling.database.parts import parts_of
 from npulse.core.formats.profiling.database.settings import read_database_settings
 from npulse.core.formats.profiling.database.steps import read_database_steps
-from npulse.core.formats.profiling.database.values import NOTHING, ns_of_us
-from npulse.core.formats.profiling.records import CommunicationLink, CommunicationTime, LinkUse, StepTime
+from npulse.core.formats.profiling.database.values import NOTHING, ns_of_us, text_of
+from npulse.core.formats.profiling.records import (
+    CommunicationLink,
+    CommunicationTime,
+    LinkUse,
+    StepTime,
+    ranks_of,
+)
 
 from .database_files import ID, T0, Content, make_database, profile, strings
 
@@ -234,9 +240,9 @@ def test_cluster(tmp_path: Path, old: bool) -> None:
         "RankDeviceMap": ("rankId INTEGER, deviceId INTEGER", [(0, 4), (1, 5), (-1, 5)]),
     }
     found = read_cluster_database(made(tmp_path, content, "cluster_analysis.db"))
-    assert [(s.kind, s.index, s.ranks, s.time.computing_ns) for s in found.steps] == [
-        ("rank", "3", (3,), 1500),
-        ("stage", "(0, 1)", (0, 1), 10_000),
+    assert [(s.kind, s.index, s.rank, s.ranks, s.time.computing_ns) for s in found.steps] == [
+        ("rank", "3", 3, (), 1500),
+        ("stage", "(0, 1)", None, (0, 1), 10_000),
     ]
     assert [(c.rank, c.step, c.elapse_ms) for c in found.communications] == [(0, "7", 1.0), (1, "7", 2.0)]
     assert [len(c.links) for c in found.communications] == [0, 1]
@@ -252,12 +258,12 @@ def test_cluster(tmp_path: Path, old: bool) -> None:
     [("(0,1)", (0, 1)), ("(0, 10,)", (0, 10)), ("3", (3,)), (3, (3,)), ("0,1", (0, 1)), ("{2}", (2,))],
 )
 def test_sets_of_ranks(cell: Any, ranks: tuple[int, ...]) -> None:
-    assert ranks_of(cell) == ranks
+    assert ranks_of(text_of(cell)) == ranks
 
 
 @pytest.mark.parametrize("cell", [None, "", "()", "a,b", "1;2", b"1", "-1", "1" * 12])
 def test_no_sets_of_ranks(cell: Any) -> None:
-    assert ranks_of(cell) is None
+    assert ranks_of(text_of(cell)) is None
 
 
 # ---- memory, settings ----

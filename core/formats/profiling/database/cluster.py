@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from ....findings import Problem
 from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ....text import safe_text
 from ..communication_groups import CommunicationGroup
-from ..records import CommunicationLink, CommunicationTime, StepTime
+from ..records import MAX_SET_CHARS, ClusterStep, CommunicationLink, CommunicationTime, ranks_of
 from .communication import MATRIX_TABLES, TIME_TABLES, communication_of, links_of
 from .database import Database
 from .open import open_database
@@ -22,21 +21,6 @@ from .values import integer_of, text_of
 STEPS = "ClusterStepTraceTime"
 MAX_GROUPS = 100_000
 MAX_RANKS = 1_000_000
-_RANK = re.compile(r"\d{1,9}", re.ASCII)
-_MAX_SET_CHARS = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterStep:
-    """A step of one rank, or of a pipeline stage (the largest values of its ranks).
-
-    kind: "rank" or "stage". ranks: those it is of, () where the index is no list of ranks. index: as written.
-    """
-
-    kind: str
-    index: str
-    time: StepTime
-    ranks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +73,6 @@ def read_cluster_database(
         )
 
 
-def ranks_of(cell: object) -> tuple[int, ...] | None:
-    """A set of ranks as "(0,1)", "(0, 1)", "0,1" or "3"; None if it is none."""
-    text = text_of(cell).strip()
-    inner = text[1:-1] if text[:1] in ("(", "[", "{") and text[-1:] in (")", "]", "}") else text
-    parts = [part.strip() for part in inner[:_MAX_SET_CHARS].rstrip(", ").split(",")]
-    if len(inner) > _MAX_SET_CHARS or not all(map(_RANK.fullmatch, parts)):
-        return None
-    return tuple(map(int, parts))
-
-
 def _steps(database: Database) -> tuple[ClusterStep, ...]:
     names = [*(name for name, _ in PARTS), "step", "type", "index"]
     steps = []
@@ -106,7 +80,10 @@ def _steps(database: Database) -> tuple[ClusterStep, ...]:
         *parts, step, kind, index = cells
         shown = safe_text(text_of(index), 400)
         time = step_time(database, STEPS, number, parts, step)
-        steps.append(ClusterStep(safe_text(text_of(kind), 40), shown, time, ranks_of(index) or ()))
+        ranks = ranks_of(text_of(index)) or ()
+        is_rank = text_of(kind).lower() == "rank"
+        rank = ranks[0] if is_rank and len(ranks) == 1 else None
+        steps.append(ClusterStep(safe_text(text_of(kind), 40), shown, rank, () if is_rank else ranks, time))
     return tuple(steps)
 
 
@@ -116,9 +93,9 @@ def _groups(database: Database) -> tuple[tuple[CommunicationGroup, ...], int]:
     n_dropped = 0
     for table in ("CommunicationGroupMapping", "CommunicationGroup"):
         columns = ("type", "rank_set", "group_name", "group_id", "pg_name")
-        for number, *cells in database.rows(table, columns, MAX_GROUPS, text_bytes=_MAX_SET_CHARS + 2):
+        for number, *cells in database.rows(table, columns, MAX_GROUPS, text_bytes=MAX_SET_CHARS + 2):
             kind, ranks, name, group_id, label = cells
-            found = ranks_of(ranks)
+            found = ranks_of(text_of(ranks))
             if found is None:
                 n_dropped += 1
                 database.note(
