@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .advice import Advice
 from .changes.advice import advice_of_changes
-from .kernel.advise import advice_of as advice_of_kernel
+from .kernel.advice import advice_of_kernel
 from .ranks.advice import advice_of_ranks
 from .raw import advice_of_raw
 

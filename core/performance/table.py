@@ -16,7 +16,7 @@ from npulse.core.table import Column, Table, text_column
 
 from .analyse import Analysed, Performance
 from .changes.compare import Changes
-from .kernel.advise import summary_of
+from .kernel.advice import summary_of
 from .operators.analysis import Groups, Operators
 from .operators.bound import BOUNDS
 from .operators.classes import BASES, CLASSES

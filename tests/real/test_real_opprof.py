@@ -14,7 +14,7 @@ import pytest
 
 from npulse.core.formats.opprof.kernels import read_kernels
 from npulse.core.formats.opprof.records import KernelProfile
-from npulse.core.performance.kernel.advise import advice_of, summary_of
+from npulse.core.performance.kernel.advice import advice_of_kernel, summary_of
 from npulse.core.performance.kernel.cores import cores_of
 
 BIN = ("samples", "profiling", "real", "opprof", "visualize_data.bin")
@@ -94,7 +94,7 @@ def test_the_tools_words_stay_its_own(kernel: KernelProfile, plain: dict[int, An
 
 def test_what_is_computed_agrees_with_the_tool(kernel: KernelProfile, plain: dict[int, Any]) -> None:
     """Where the tool says compute use or bandwidth is low, so do we, on the same cores."""
-    found = list(advice_of(kernel))
+    found = list(advice_of_kernel(kernel))
     use = [
         (a.figures["busy_percent"], a.figures["cores_below"]) for a in found if a.rule.endswith("kernel-use")
     ]
@@ -120,7 +120,7 @@ def test_what_is_computed_agrees_with_the_tool(kernel: KernelProfile, plain: dic
 
 
 def test_what_this_kernel_suffers_from(kernel: KernelProfile) -> None:
-    found = {a.rule.removeprefix("performance.kernel-"): a for a in advice_of(kernel)}
+    found = {a.rule.removeprefix("performance.kernel-"): a for a in advice_of_kernel(kernel)}
     assert {"bound", "uneven", "tail", "few-cores", "tool"} <= set(found)
     uneven = found["uneven"]
     vector = [219790, 408574, 220004, 409526]
@@ -193,7 +193,7 @@ def test_what_they_suffer_from(shared: Path) -> None:
     flat, many, simulator, unsplit = read_kernels(shared.joinpath(*SYNTHETIC), root=shared)
 
     def found(kernel: KernelProfile) -> dict[str, Any]:
-        return {a.rule.removeprefix("performance.kernel-"): a for a in advice_of(kernel)}
+        return {a.rule.removeprefix("performance.kernel-"): a for a in advice_of_kernel(kernel)}
 
     rows = rows_of(shared, flat, "PipeUtilization")
     vector = found(flat)

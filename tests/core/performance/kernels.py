@@ -13,7 +13,7 @@ from npulse.core.formats.opprof.records import BlockTable, KernelProfile, Metric
 from npulse.core.performance.advice import Advice
 from npulse.core.performance.chips import Chip
 from npulse.core.performance.criteria import Criteria
-from npulse.core.performance.kernel.advise import advice_of
+from npulse.core.performance.kernel.advice import advice_of_kernel
 
 NA = math.nan
 CHIP = Chip("test", "A2", 20, 40, 1000, 4000)
@@ -51,7 +51,7 @@ def point(x: float, y: float, bandwidth: float = 1.0, peak: float = 100.0) -> Ro
 def said(profile: KernelProfile, chip: Chip | None = None, **criteria: float) -> dict[str, list[Advice]]:
     """Rule without its area -> what it says."""
     found: dict[str, list[Advice]] = {}
-    for advice in advice_of(profile, Criteria(**criteria), chip):
+    for advice in advice_of_kernel(profile, Criteria(**criteria), chip):
         found.setdefault(advice.rule.removeprefix("performance.kernel-"), []).append(advice)
     return found
 

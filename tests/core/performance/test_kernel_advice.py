@@ -23,7 +23,7 @@ from npulse.core.formats.opprof.records import (
 from npulse.core.performance.advice import AREA
 from npulse.core.performance.chips import Chip
 from npulse.core.performance.criteria import Criteria
-from npulse.core.performance.kernel.advise import advice_of, summary_of
+from npulse.core.performance.kernel.advice import advice_of_kernel, summary_of
 from npulse.core.performance.kernel.bounds import bounds_of, busiest
 from npulse.core.performance.kernel.cores import cores_of
 from npulse.core.performance.kernel.hot_lines import hot_instructions, hot_lines
@@ -512,7 +512,7 @@ def test_every_finding_has_a_rule_and_both_languages() -> None:
             "index": rng.choice([None, 3]),
         }
         profile: KernelProfile = kernel(cores, made, **told)
-        for advice in advice_of(profile, None, rng.choice([None, CHIP])):
+        for advice in advice_of_kernel(profile, None, rng.choice([None, CHIP])):
             assert advice.rule in ids and advice.cost_ns >= 0
             seen.add(advice.rule)
             for lang in ("en", "zh"):

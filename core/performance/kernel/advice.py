@@ -42,7 +42,7 @@ _SHOWN_LINES = 5
 _SHOWN_TEXTS = 20
 
 
-def advice_of(
+def advice_of_kernel(
     kernel: KernelProfile, criteria: Criteria | None = None, chip: Chip | None = None
 ) -> Iterator[Advice]:
     """Everything about one kernel, in the order of the checks.
