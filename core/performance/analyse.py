@@ -49,10 +49,27 @@ class Analysed:
 
 
 @dataclass(frozen=True, slots=True)
+class SoFar:
+    """Of how much the figures of an unfinished read are: n_rows rows, n_bytes of size_bytes bytes.
+
+    n_aside: rows without a usable duration. is_first: the first rows alone. is_whole: all rows, of which only
+    type and duration were read.
+    """
+
+    n_rows: int
+    n_bytes: int
+    size_bytes: int
+    n_aside: int = 0
+    is_first: bool = False
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Performance:
     """A round. stage: "complete" once everything was read. profiles: by rank. main: place of the one whose
     table comes first. ranks: a job each. raw: sessions that nobody exported. changes: against the round
-    before, of the main profile. advice: in the order in which to look at it.
+    before, of the main profile. advice: in the order in which to look at it. so_far: of how much the figures
+    are, as long as the stage is "reading".
     """
 
     root: Path
@@ -68,6 +85,7 @@ class Performance:
     changes: Changes | None = None
     advice: tuple[Advice, ...] = ()
     problems: tuple[Problem, ...] = ()
+    so_far: SoFar | None = None
 
     @property
     def shown(self) -> Analysed | None:
@@ -132,7 +150,8 @@ def analyse(
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
 ) -> Performance:
-    """Analyse a round. on_update: called with what is known so far, tables first, timelines later.
+    """Analyse a round. on_update: called with what is known so far: of a large table its first
+    rows and its sums by type, then tables, timelines later.
 
     earlier: the rounds before, oldest first. record: the round's manifest. Raises InputError where nothing of
     it can be read, Cancelled.
@@ -148,6 +167,10 @@ def analyse(
         check(is_cancelled)
         if not one.is_measured:
             continue
+        if on_update is not None and not loaded:
+            from .early import look_early
+
+            look_early(one, found, on_update, progress=progress, is_cancelled=is_cancelled)
         profiles = load_tables(one, root, work.problems, progress=progress, is_cancelled=is_cancelled)
         loaded.append((one, profiles))
         if on_update is not None:

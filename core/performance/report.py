@@ -11,9 +11,10 @@ from npulse.core.findings import Report, Verdict, verdict_from
 from npulse.core.text import Lang, columns_of, safe_text, say
 
 from .advice import AREA
-from .analyse import Analysed, Performance
+from .analyse import Analysed, Performance, SoFar
 from .changes.advice import advice_of_changes
 from .changes.compare import Changes
+from .early_texts import TEXTS as EARLY_TEXTS
 from .operators.analysis import Operators
 from .operators.classes import CLASSES
 from .operators.shares import sums_by_class
@@ -99,6 +100,8 @@ def _kept(found: Performance) -> tuple[Any, ...]:
 
 def verdict_of(found: Performance) -> Verdict:
     """Raw data alone is unknown; a source that has no end, or a problem, is incomplete."""
+    if found.so_far is not None:
+        return "incomplete"
     findings = [advice.finding("en") for advice in found.advice]
     has_figures = bool(found.kernels) or any(
         one.wall.bottleneck.answer != "unknown" for one in found.profiles
@@ -128,6 +131,8 @@ def counts(found: Performance) -> Counter[str]:
 def summary(found: Performance) -> dict[str, Any]:
     """What holds for the whole round, of the profile that is shown; figures are not rounded."""
     facts: dict[str, Any] = {}
+    if found.so_far is not None:
+        facts |= {"rows_so_far": found.so_far.n_rows, "is_all_rows": found.so_far.is_whole}
     shown = found.shown
     if shown is not None:
         profile = shown.profile
@@ -239,6 +244,9 @@ def _job_facts(ranks: Any) -> dict[str, Any]:
 def told(found: Performance, lang: Lang) -> Iterator[str]:
     """The answer, wall and busy time, then the list of operators."""
     shown = found.shown
+    if found.so_far is not None and shown is not None:
+        yield from _told_so_far(found, found.so_far, shown, lang)
+        return
     if len(found.profiles) > 1 and shown is not None:
         yield say(TEXTS, "told-profiles", lang, n=len(found.profiles), label=_label(shown))
     if shown is not None:
@@ -256,6 +264,27 @@ def told(found: Performance, lang: Lang) -> Iterator[str]:
         yield say(TEXTS, "told-kernels", lang, n=len(found.kernels))
     if found.raw:
         yield say(TEXTS, "told-raw", lang, n=len(found.raw))
+
+
+def _told_so_far(found: Performance, so_far: SoFar, shown: Analysed, lang: Lang) -> Iterator[str]:
+    """Operators of an unfinished read; the first line says of how much they are."""
+    key = "first-rows" if so_far.is_first else "all-rows" if so_far.is_whole else "so-far"
+    size_bytes = max(so_far.size_bytes, 1)
+    yield say(
+        EARLY_TEXTS,
+        key,
+        lang,
+        n=f"{so_far.n_rows:,}",
+        percent=f"{100 * min(so_far.n_bytes, size_bytes) / size_bytes:.0f}",
+        size=f"{size_bytes / 1e6:,.0f}",
+    )
+    if so_far.n_aside:
+        yield say(EARLY_TEXTS, "aside", lang, n=f"{so_far.n_aside:,}")
+    if shown.operators is not None:
+        top = shown.operators.types.top
+        yield say(EARLY_TEXTS, "types", lang, n=f"{len(top):,}", total=time_text(top.all_ns))
+        yield ""
+        yield from _top_lines(found, shown.operators, lang)
 
 
 def encodings_of(found: Performance) -> dict[str, str]:

@@ -87,6 +87,11 @@ class RowSplitter:
     _held: list[bytes] = field(default_factory=list)
     _held_first: int = 0
 
+    @property
+    def is_holding(self) -> bool:
+        """True while lines wait for more of them."""
+        return bool(self._held)
+
     def split(self, lines: Lines) -> list[Grid]:
         """The rows of a block; those of a cell that goes over several lines once it is whole.
 
