@@ -174,7 +174,7 @@ class CommunicationLink:
 
 @dataclass(frozen=True, slots=True)
 class ProfilerSettings:
-    """How a profile was taken and on what: profiler_info, profiler_metadata, sample.json, ...
+    """How a profile was taken, on what: profiler_info, profiler_metadata, sample.json, info.json, META_DATA.
 
     level: as written ("Level1", "l0", ...). chip: model of the NPU. frequency_mhz: rated, of the AI cores.
     groups: name of a communicator -> its ranks. group_labels: the same name -> what the framework calls that
