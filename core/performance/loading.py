@@ -39,6 +39,7 @@ from npulse.core.formats.profiling.trace_timeline import read_timelines
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact
 
+from .columns import ANALYSED
 from .profile import Profile
 from .sources import DATABASES, TRACES, ProfileFiles
 
@@ -191,7 +192,7 @@ def _operators(reading: _Reading) -> OperatorTable | None:
     if files.operators is not None:
         chosen = files.operators
         try:
-            table = read_operators(chosen.files, root=reading.root, **reading.steering)
+            table = read_operators(chosen.files, root=reading.root, columns=ANALYSED, **reading.steering)
         except InputError as error:
             reading.problems.append(Problem.from_error(error, _shown(reading.root, chosen.files[0])))
         else:

@@ -24,6 +24,7 @@ from .cells import (
     unquoted,
 )
 from .columns import BY_NAME, SCHEMA, Layout, OperatorColumn
+from .packed import GrowingPacked, Packed, PackedColumns
 from .rows import Grid
 
 MAX_TEXT_CHARS = 1 << 16
@@ -41,6 +42,8 @@ _SHAPES = frozenset({"input_shapes", "output_shapes"})
 _DTYPES: Mapping[str, type] = {
     **{"text": np.int32, "id": np.int64, "int": np.int64, "ns": np.int64, "number": np.float64},
 }
+_PACKED = frozenset({"text", "id", "number"})
+"""Kinds whose values are small; times need all their bytes."""
 _READ = {"id": ids_of, "int": integers_of, "number": numbers_of}
 _Array = npt.NDArray[Any]
 
@@ -141,7 +144,7 @@ class ColumnStore:
         self._file = 0
         self._wanted = None if wanted is None else frozenset(wanted)
         self._max_rows = max_rows
-        self._arrays: dict[str, Growing] = {}
+        self._arrays: dict[str, Growing | GrowingPacked] = {}
         self._labels: dict[str, dict[str, int]] = {}
         self._n_label_chars = 0
         self._n_numbers: dict[str, int] = {}
@@ -215,10 +218,11 @@ class ColumnStore:
                     grid, place, column, [at - i * n for at in bad.places if i * n <= at < (i + 1) * n]
                 )
 
-    def _array(self, column: OperatorColumn) -> Growing:
+    def _array(self, column: OperatorColumn) -> Growing | GrowingPacked:
         array = self._arrays.get(column.name)
         if array is None:
-            array = self._arrays[column.name] = Growing(_DTYPES[column.kind], absent_of(column))
+            kind = GrowingPacked if column.kind in _PACKED else Growing
+            array = self._arrays[column.name] = kind(_DTYPES[column.kind], absent_of(column))
             self.columns[column.name] = column
             if column.kind == "text":
                 self._labels[column.name] = {}
@@ -338,7 +342,7 @@ class ColumnStore:
 
     def taken(
         self, since: int = 0, *, is_last: bool, left_out: Collection[str] | None = None
-    ) -> tuple[dict[str, OperatorColumn], dict[str, _Array], dict[str, tuple[str, ...]]]:
+    ) -> tuple[dict[str, OperatorColumn], Mapping[str, _Array], dict[str, tuple[str, ...]]]:
         """Columns in the order of the schema (others behind them), their arrays, texts of text columns.
 
         left_out: columns that are not given, by default those of `left_out`.
@@ -347,6 +351,10 @@ class ColumnStore:
         order = {column.name: i for i, column in enumerate(SCHEMA)}
         names = sorted((n for n in self.columns if n not in left_out), key=lambda n: order.get(n, len(order)))
         columns = {name: self.columns[name] for name in names}
-        arrays = {name: self._arrays[name].taken(since, self.n_rows, is_last=is_last) for name in names}
+        held: dict[str, Packed] = {}
+        for name in names:
+            taken = self._arrays[name].taken(since, self.n_rows, is_last=is_last)
+            held[name] = taken if isinstance(taken, Packed) else Packed(taken, taken.dtype.type)
+        arrays = PackedColumns(held)
         labels = {name: tuple(self._labels[name]) for name in names if name in self._labels}
         return columns, arrays, labels

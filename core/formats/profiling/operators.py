@@ -25,6 +25,7 @@ from .cells import NO_ID, NO_NS, NO_START
 from .columns import BY_NAME, OperatorColumn
 from .operator_columns import ColumnStore, absent_of
 from .operator_files import device_of
+from .packed import PackedColumns
 from .rows import RowSplitter
 from .table_bytes import Lines, TableBytes
 
@@ -80,7 +81,9 @@ class OperatorTable:
             self,
             file=self.file[rows],
             line=self.line[rows],
-            arrays={name: values[rows] for name, values in self.arrays.items()},
+            arrays=self.arrays.taken(rows)
+            if isinstance(self.arrays, PackedColumns)
+            else {name: values[rows] for name, values in self.arrays.items()},
         )
 
     def values(self, name: str) -> npt.NDArray[Any]:

@@ -81,8 +81,8 @@ class DeviceWork:
             stream=self.stream[rows],
             name=self.name[rows],
             kind=self.kind[rows],
-            connection=self.connection[rows],
-            step=self.step[rows],
+            connection=_taken(self.connection, rows),
+            step=_taken(self.step, rows),
             row=self.row[rows],
             op_type=self.op_type[rows] if len(self.op_type) else self.op_type,
         )
@@ -92,6 +92,18 @@ class DeviceWork:
         if self.name[at] >= 0:
             return str(self.names[self.name[at]])
         return str(self.kinds[self.kind[at]]) if self.kind[at] >= 0 else ""
+
+
+def _absent(n: int) -> Integers:
+    """NONE for n tasks, without memory for them."""
+    return np.broadcast_to(np.full(1, NONE, np.int64), n)
+
+
+def _taken(values: Integers, rows: Flags | Integers) -> Integers:
+    """Some of the values; of absent ones nothing is copied."""
+    if values.strides != (0,):
+        return values[rows]
+    return _absent(int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows))
 
 
 def role_of_kind(kind: str) -> tuple[int, bool]:
@@ -150,16 +162,17 @@ def work_of_operators(table: OperatorTable, usable: Flags | None = None) -> tupl
     start, duration = table.values("start_ns"), table.values("duration_ns")
     wanted = np.ones(table.n_rows, bool) if usable is None else np.asarray(usable, bool)
     is_placed = wanted & (start != NO_START) & (duration != NO_NS)
-    rows = np.flatnonzero(is_placed).astype(np.int64)
+    rows = np.flatnonzero(is_placed)
     name_column = "name" if (table.values("name") >= 0).any() else "op_type"
     n = len(rows)
+    is_all = n == table.n_rows
     tasks = Tasks(
-        start_ns=start[rows],
-        duration_ns=duration[rows],
+        start_ns=start if is_all else start[rows],
+        duration_ns=duration if is_all else duration[rows],
         stream=table.values("stream")[rows],
         name=table.values(name_column)[rows],
         kind=table.values("core_type")[rows],
-        connection=np.full(n, NONE, np.int64),
+        connection=_absent(n),
         names=table.texts(name_column),
         kinds=table.texts("core_type"),
     )
@@ -172,7 +185,7 @@ def work_of_operators(table: OperatorTable, usable: Flags | None = None) -> tupl
         tasks.name,
         tasks.kind,
         tasks.connection,
-        table.values("step")[rows],
+        table.values("step")[rows] if "step" in table.arrays else _absent(n),
         rows,
         tasks.names,
         tasks.kinds,
@@ -261,5 +274,7 @@ def _finished(work: DeviceWork) -> DeviceWork:
         is_kernel_part = work.role == COMMUNICATION_PART
         role = np.where(is_kernel_part, COMMUNICATION, work.role).astype(np.uint8)
         work = replace(work, role=role)
+    if (work.start_ns[1:] >= work.start_ns[:-1]).all():
+        return work
     order = np.argsort(work.start_ns, kind="stable")
     return work.taken(order)
