@@ -15,8 +15,9 @@ from npulse.core.formats.opprof.records import KernelProfile
 from npulse.core.formats.profiling.session import Session, read_session
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
+from npulse.core.text import safe_text
 
-from .advice import Advice
+from .advice import Advice, words
 from .changes.compare import Changes, compare
 from .changes.side import side_of
 from .cluster import load_clusters
@@ -29,7 +30,9 @@ from .order import ordered
 from .profile import Profile
 from .ranks.advice import Ranks, ranks_of
 from .sources import KERNELS, RAW, ProfileFiles, profiles_in
+from .texts import TEXTS
 from .wall.analysis import WallAnalysis, analyse_wall
+from .wall.bottleneck import Answer
 
 Stage = Literal["reading", "tables", "complete"]
 Earlier = Sequence[tuple[str, tuple[Artifact, ...]]]
@@ -233,6 +236,7 @@ def _together(
     loaded = _told_apart(loaded)
     profiles = tuple(work.analysed(profile, record) for _, made in loaded for profile in made)
     ranks = _ranks(work, files, loaded, profiles)
+    profiles = tuple(_by_its_ranks(one, ranks) for one in profiles)
     main = _main(work.settings, profiles, ranks)
     changes = _changes(work.settings, profiles[main], before) if before is not None and profiles else None
     done = replace(
@@ -273,6 +277,27 @@ def _ranks(
             continue
         found.append(ranks_of(job, members, walls, work.settings.criteria, never.get(job, ())))
     return tuple(found)
+
+
+def _by_its_ranks(one: Analysed, ranks: Sequence[Ranks]) -> Analysed:
+    """The answer for a rank that holds others up is its own work, for one that waits the wait: whatever its
+    shares of the wall time are."""
+    name, label = one.profile.name, one.profile.label
+    for straggler in (found for job in ranks for found in job.stragglers):
+        slow = straggler.slow.profile
+        percent = f"{straggler.excess_percent:.2f}"
+        if slow.name == name:
+            answer: Answer = "compute" if straggler.cause == "computing" else "idle"
+            why = words(TEXTS, f"why-slow-{straggler.cause}", percent=percent, n=len(straggler.waiting))
+        elif any(waiting.profile.name == name for waiting in straggler.waiting):
+            answer = "communication"
+            why = words(TEXTS, "why-waits", slow=safe_text(slow.label, 80), label=safe_text(label, 80))
+        else:
+            continue
+        return replace(
+            one, wall=replace(one.wall, bottleneck=replace(one.wall.bottleneck, answer=answer, why=why))
+        )
+    return one
 
 
 def _main(settings: Settings, profiles: Sequence[Analysed], ranks: Sequence[Ranks]) -> int:

@@ -9,6 +9,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "answer-communication": ("first: COMMUNICATION", "首要：通信"),
     "answer-compute": ("first: COMPUTE", "首要：计算"),
     "answer-unknown": ("first: unknown", "首要：未知"),
+    "why-slow-computing": (
+        "{n} ranks wait for this one, which computes {percent} % longer than is typical of them.",
+        "有 {n} 卡在等本卡，其计算比典型值长 {percent} %。",
+    ),
+    "why-slow-host": (
+        "{n} ranks wait for this one, whose host is late: it computes and idles {percent} % longer than is typical of them.",
+        "有 {n} 卡在等本卡，其主机侧偏慢：计算加空闲比典型值长 {percent} %。",
+    ),
+    "why-waits": ("{label} waits in collectives for {slow}.", "{label} 在集合通信中等待 {slow}。"),
     "told-answer": ("{label}: {answer}. {why}", "{label}：{answer}。{why}"),
     "told-wall": (
         "wall {wall}, busy {busy} ({busy_percent} %), idle {idle} ({idle_percent} %); computing {compute}, communication {communication} of which {exposed} is not hidden{sum} ({source})",
