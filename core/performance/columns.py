@@ -1,4 +1,4 @@
-"""The columns of an operator table that the analyses look at; others are not read: that saves time and memory."""
+"""Columns of an operator table that the analyses look at; others are not read: that saves time and memory."""
 
 from __future__ import annotations
 

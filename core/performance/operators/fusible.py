@@ -92,16 +92,17 @@ def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequenc
     busy = np.concatenate(([0], np.cumsum(durations)))
     moved, worked = _moves(calls, order)
     moves, works = np.concatenate(([0.0], np.cumsum(moved))), np.concatenate(([0.0], np.cumsum(worked)))
-    unusable = np.concatenate(([0], np.cumsum(~part | (kinds < 0))))
+    unusable = _counted(~part | (kinds < 0))
     covered = taken.copy()
-    fused = np.concatenate(([0], np.cumsum(covered)))
+    fused = _counted(covered)
     ends = starts + durations
     idle = idle_before(calls)
     limit_ns = calls.wall_ns * MIN_PERCENT / 100
     is_heavy = calls.marked("kind", [any(word in kind.lower() for word in _HEAVY) for kind in calls.kinds])[
         order
     ]
-    heavy = np.concatenate(([0], np.cumsum(is_heavy)))
+    heavy = _counted(is_heavy)
+    del durations, moved, worked, part, is_heavy  # a million kernels: each of them is 8 MB
     spans = _Spans(streams, unusable, heavy, starts, ends, busy, moves, works)
     hashes = _scattered(kinds)
     rolling = hashes
@@ -138,7 +139,7 @@ def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequenc
         lasting = np.maximum(ends[at + length - 1] - starts[at], 0)
         found.append(replace(sequence, covered_ns=union(starts[at], lasting).total_ns))
         covered[(at[:, None] + np.arange(length)).reshape(-1)] = True
-        fused = np.concatenate(([0], np.cumsum(covered)))
+        fused = _counted(covered)
     return found
 
 
@@ -168,8 +169,8 @@ class _Spans:
     """Per kernel of the stream order, or summed up to it (one element more): what a window is judged by."""
 
     streams: Integers
-    unusable: Integers
-    heavy: Integers
+    unusable: npt.NDArray[np.int32]
+    heavy: npt.NDArray[np.int32]
     starts: Integers
     ends: Integers
     busy: Integers
@@ -320,6 +321,13 @@ def _moves(calls: Calls, order: Integers) -> tuple[Floats, Floats]:
     worked = largest("aic_time_us", "aiv_time_us")
     is_known = np.isfinite(moved) & np.isfinite(worked)
     return np.where(is_known, moved * 1e3, 0.0), np.where(is_known, worked * 1e3, 0.0)
+
+
+def _counted(flags: Flags) -> npt.NDArray[np.int32]:
+    """How many are set before each element, and in all: one element more."""
+    found = np.zeros(len(flags) + 1, np.int32)
+    np.cumsum(flags, out=found[1:])
+    return found
 
 
 def _scattered(kinds: Integers) -> npt.NDArray[np.uint64]:
