@@ -65,7 +65,6 @@ def operators_of(
     table = profile.operators
     if table is not None and used is not None and table.n_rows:
         types = _of_table(table, used, "type", wall_ns, criteria.bound_ratio)
-        calls = top(table, used, "call", wall_ns)
         limits = {
             "concentrated_percent": criteria.concentrated_percent,
             "scattered_percent": criteria.scattered_percent,
@@ -75,14 +74,22 @@ def operators_of(
             used,
             (),
             types,
-            spread_of(types.top, calls, **limits),
+            spread_of(types.top, table.values("duration_ns")[used.rows], **limits),
             sums_by_core(table, used),
             wall_ns,
             criteria.bound_ratio,
         )
-        tops: dict[By, Top] = {"type": types.top, "call": calls}
         said = (
-            *advice_of_top(profile, used, tops, criteria, classes=types.classes, bounds=types.bounds),
+            *advice_of_top(
+                profile,
+                used,
+                {"type": types.top},
+                criteria,
+                classes=types.classes,
+                bounds=types.bounds,
+                moved=types.moved,
+                spread=found.spread,
+            ),
             *advice_of_patterns(profile, used, criteria),
         )
         return replace(found, advice=said)

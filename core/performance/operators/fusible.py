@@ -350,7 +350,9 @@ def _is_part(codes: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return any(doubled[i : i + len(short)] == short for i in range(len(long)))
 
 
-def _places(kinds: Integers, streams: Integers, unusable: npt.NDArray[np.int32], codes: tuple[int, ...]) -> Integers:
+def _places(
+    kinds: Integers, streams: Integers, unusable: npt.NDArray[np.int32], codes: tuple[int, ...]
+) -> Integers:
     """Where a sequence begins, exactly; of places that overlap the first ones."""
     length = len(codes)
     m = len(kinds) - length + 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
@@ -18,6 +19,9 @@ from .usable import Usable, exact_sum
 Reading = Literal["concentrated", "between", "scattered", "unknown"]
 N_FIRST = 20
 _MOST = 0.8
+
+
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,24 @@ class Part:
 
 
 def spread_of(
-    types: Top, calls: Top | None = None, *, concentrated_percent: float = 80, scattered_percent: float = 50
+    types: Top,
+    call_ns: Integers | None = None,
+    *,
+    concentrated_percent: float = 80,
+    scattered_percent: float = 50,
 ) -> Spread:
     """How concentrated the time is, judged by the first 20 types. A table with few types is always
-    concentrated: then there is little to choose from."""
+    concentrated: then there is little to choose from.
+
+    call_ns: durations of single calls, at least the longest 20; None where only totals are there.
+    """
     if not len(types) or types.all_ns <= 0:
         return Spread("unknown", 0.0, None, len(types), None, 0)
     ordered = np.sort(types.total_ns)[::-1]
     first = 100 * int(ordered[:N_FIRST].sum()) / types.all_ns
     calls_first = None
-    if calls is not None:
-        calls_first = 100 * int(np.sort(calls.total_ns)[::-1][:N_FIRST].sum()) / types.all_ns
+    if call_ns is not None:
+        calls_first = 100 * int(longest_of(call_ns).sum()) / types.all_ns
     n_for_most = int(np.searchsorted(np.cumsum(ordered), _MOST * types.all_ns)) + 1
     reading: Reading = "between"
     if first >= concentrated_percent:
@@ -65,6 +76,13 @@ def spread_of(
         reading = "scattered"
     n_calls = None if (types.calls == NO_COUNT).any() else types.n_calls
     return Spread(reading, first, calls_first, len(types), n_calls, min(n_for_most, len(types)))
+
+
+def longest_of(call_ns: Integers) -> Integers:
+    """The 20 longest durations, in no order. Cost: linear."""
+    if len(call_ns) <= N_FIRST:
+        return call_ns
+    return np.partition(call_ns, len(call_ns) - N_FIRST)[-N_FIRST:]
 
 
 def sums_by_core(table: OperatorTable, usable: Usable) -> dict[str, Part]:

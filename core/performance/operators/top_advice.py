@@ -83,7 +83,7 @@ def advice_of_top(
     if spread is None:
         spread = spread_of(
             types,
-            tops.get("call"),
+            tops["call"].total_ns if "call" in tops else None,
             concentrated_percent=criteria.concentrated_percent,
             scattered_percent=criteria.scattered_percent,
         )

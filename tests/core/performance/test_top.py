@@ -428,7 +428,7 @@ def test_concentrated_scattered_and_between() -> None:
     ):
         table = table_of(spread_rows(times))
         used = usable(table)
-        spread = spread_of(top(table, used), top(table, used, "call"))
+        spread = spread_of(top(table, used), top(table, used, "call").total_ns)
         assert spread.reading == reading
         assert spread.types_percent == pytest.approx(percent) == pytest.approx(spread.calls_percent)
         assert (spread.n_types, spread.n_calls) == (100, 100)
@@ -438,7 +438,7 @@ def test_concentrated_scattered_and_between() -> None:
 def test_many_calls_of_one_type_are_concentrated_by_type_only() -> None:
     table = table_of([row("Add", "1", 10 * i) for i in range(1000)])
     used = usable(table)
-    spread = spread_of(top(table, used), top(table, used, "call"))
+    spread = spread_of(top(table, used), top(table, used, "call").total_ns)
     assert (spread.types_percent, spread.calls_percent, spread.n_for_most) == (100, 2, 1)
 
 
