@@ -68,6 +68,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "performance.of-profiles": ("{label} of {n} profiles", "{label}（共 {n} 个 profile）"),
     "performance.still-reading": ("so far, timelines still to come", "暂定，时间线仍在读取"),
     "performance.not-read": ("so far, not all was read", "暂定，未全部读取"),
+    "performance.not-judged": ("not judged yet", "尚未判断"),
     "performance.nothing": ("nothing over a threshold", "没有超过阈值的项"),
     "performance.no-figures": ("no exported figures", "没有导出结果"),
     "performance.none": (

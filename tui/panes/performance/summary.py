@@ -102,7 +102,7 @@ def _wall_parts(wall: Wall, tr: Tr) -> Iterator[str]:
 
 def _first_finding(view: PerformanceView, tr: Tr, glyphs: Glyphs) -> tuple[str, str]:
     if not view.report.findings:
-        return tr("performance.nothing"), ""
+        return tr("performance.nothing" if view.is_complete else "performance.not-judged"), ""
     finding = view.report.findings[0]
     line = f"{glyphs.severity(finding.severity)} {safe_text(finding.message)}"
     step = f"{tr('detail.next')}: {safe_text(finding.next_step)}" if finding.next_step else ""
