@@ -42,7 +42,8 @@ def test_c45_the_gaps_come_first_not_the_longest_operator(shared: Path) -> None:
     first = report.findings[0]
     assert (first.rule, first.role) == ("performance.idle", "origin")
     assert f"{want['free_share_per_block_percent']} %" in first.message
-    assert f"{want['per_block_us']} us a block, {want['per_block_free_us']} us of it idle" in first.message
+    block, free = f"{want['per_block_us']:g} us", f"{want['per_block_free_us']:g} us"
+    assert f"{block} a block, {free} of it idle" in first.message
     types = facts["types"][0]
     assert (types["type"], types["total_us"]) == (want["top_type"], want["top_type_us"])
     assert round(types["share_percent"], 2) == want["top_type_share_of_busy_percent"]
