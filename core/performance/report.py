@@ -19,6 +19,7 @@ from .operators.analysis import Operators
 from .operators.classes import CLASSES
 from .operators.shares import sums_by_class
 from .operators.top import NO_COUNT, Top
+from .operators.usable import SetAside
 from .table import changes_table, kinds_of, performance_table
 from .texts import TEXTS
 from .wall.record import Wall
@@ -343,6 +344,12 @@ def _profile_told(found: Performance, shown: Analysed, lang: Lang) -> Iterator[s
         yield say(TEXTS, "told-serving", lang, first=first, rate=rate, basis=serving.basis)
 
 
+def _file_and_line(one: SetAside) -> str:
+    """Where a row stands; rows out of a database or a timeline have no line."""
+    file = safe_text(one.file, 60)
+    return f"{file}:{one.line}" if one.line > 0 else file
+
+
 def wall_line(wall: Wall, lang: Lang) -> str:
     """Wall, busy and idle in one line."""
     total = ""
@@ -389,7 +396,7 @@ def _operators_told(found: Performance, operators: Operators, lang: Lang) -> Ite
             TEXTS, "told-rows", lang, used=f"{used:,}", rows=f"{rows:,}", total=total, n_types=len(types)
         )
         aside = [
-            f"{safe_text(one.file, 60)}:{one.line} {safe_text(one.name, 60)} ({_reason(one.reason, lang)})"
+            f"{_file_and_line(one)} {safe_text(one.name, 60)} ({_reason(one.reason, lang)})"
             for one in operators.usable.set_aside(operators.table, SHOWN_ASIDE)
         ]
         if aside:

@@ -10,12 +10,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "answer-compute": ("first: COMPUTE", "首要：计算"),
     "answer-unknown": ("first: unknown", "首要：未知"),
     "why-slow-computing": (
-        "{n} ranks wait for this one, which computes {percent} % longer than is typical of them.",
-        "有 {n} 卡在等本卡，其计算比典型值长 {percent} %。",
+        "It computes {percent} % longer than is typical of the ranks; waiting for it: {n}.",
+        "其计算比典型值长 {percent} %；等待本卡的卡数：{n}。",
     ),
     "why-slow-host": (
-        "{n} ranks wait for this one, whose host is late: it computes and idles {percent} % longer than is typical of them.",
-        "有 {n} 卡在等本卡，其主机侧偏慢：计算加空闲比典型值长 {percent} %。",
+        "Its host is late: it computes and idles {percent} % longer than is typical of the ranks; waiting for it: {n}.",
+        "其主机侧偏慢：计算加空闲比典型值长 {percent} %；等待本卡的卡数：{n}。",
     ),
     "why-waits": ("{label} waits in collectives for {slow}.", "{label} 在集合通信中等待 {slow}。"),
     "told-answer": ("{label}: {answer}. {why}", "{label}：{answer}。{why}"),
@@ -65,8 +65,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "; {total} in {n} calls, first {name} ({percent} %)",
         "；{n} 个调用共 {total}，首位 {name}（{percent} %）",
     ),
-    "told-kernels": ("{n} kernels of msOpProf", "{n} 个 msOpProf kernel"),
-    "told-raw": ("{n} sessions without any exported figures", "{n} 个会话没有导出结果"),
+    "told-kernels": ("kernels of msOpProf: {n}", "msOpProf kernel：{n} 个"),
+    "told-raw": ("sessions without any exported figures: {n}", "没有导出结果的会话：{n} 个"),
     "told-serving": (
         "first token {first}, {rate} tokens/s ({basis})",
         "首 token {first}，{rate} tokens/s（{basis}）",

@@ -94,8 +94,8 @@ class Timeline:
     the vendor's overlap analysis -> (starts, durations), {} where the file has none. calls: all host calls of
     the CANN layers, summed. steps: ProfilerStep#N or STEP_TIME. ranges: marks of the user (mstx) and
     annotations. pauses: garbage collections. framework: operators of the framework that led to device work
-    (with `connection`), empty where the reader has none. frequency_mhz at frequency_at_ns: steps of the AI core clock.
-    is_cut: the file has no end. first_framework_ns, last_framework_ns: of the framework's own events.
+    (with `connection`), empty where the reader has none. frequency_mhz at frequency_at_ns: steps of the AI
+    core clock. is_cut: the file has no end. first_framework_ns, last_framework_ns: of the framework's own events.
     """
 
     source: str

@@ -102,6 +102,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "n-rows": ("{n:,} rows", "{n:,} 行"),
     "n-rows-one": ("1 row", "1 行"),
     "place": ("{name} (line {line})", "{name}（第 {line} 行）"),
+    "value": ("{name} ({value})", "{name}（{value}）"),
     "place-value": ("{name} (line {line}: {value})", "{name}（第 {line} 行：{value}）"),
     "and-more": ("{names} and {n:,} more", "{names} 等另有 {n:,} 行"),
     "next-absent": (

@@ -300,12 +300,13 @@ def _rows_advice(
     named: list[Words] = []
     for one in some[:_N_NAMED]:
         name = shown_name(one.name)
-        if one.value_ns is None:
+        value = "" if one.value_ns is None else f"{one.value_ns / 1000:.15g} us"
+        if one.line <= 0:  # of a table made out of a database or a timeline
+            named.append(words(TEXTS, "value", name=name, value=value) if value else (name, name))
+        elif not value:
             named.append(words(TEXTS, "place", name=name, line=one.line))
         else:
-            named.append(
-                words(TEXTS, "place-value", name=name, line=one.line, value=f"{one.value_ns / 1000:.15g} us")
-            )
+            named.append(words(TEXTS, "place-value", name=name, line=one.line, value=value))
     names = joined(named)
     if n > len(named):
         names = filled("and-more", names=names, n=n - len(named))

@@ -37,7 +37,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "设备空闲占总时长 {idle}，但其中只有 {share} 是主机下发晚：下一个 kernel 早已下发",
     ),
     "host gaps": (
-        "the device idles {idle} of the wall time, in {n} gaps between kernels; host calls are not recorded, so it is not told which call was late",
+        "the device idles {idle} of the wall time, gaps between kernels: {n}; host calls are not recorded, so it is not told which call was late",
         "设备空闲占总时长 {idle}，分布在 kernel 之间的 {n} 个间隙；未记录主机调用，无法指出具体是哪个调用晚了",
     ),
     "host not recorded": (
@@ -50,7 +50,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "总时长 {wall} 中忙 {busy}，空闲 {free}：{reason}。{blocks}{gap}{causes}{top}",
     ),
     "idle blocks": (
-        " The same {n_kernels} kernels repeat {n} times: {block} a block, {free} of it idle ({share}).",
+        " A sequence (length {n_kernels}) repeats {n} times: {block} a block, {free} of it idle ({share}).",
         "相同的 {n_kernels} 个 kernel 重复 {n} 次：每块 {block}，其中空闲 {free}（{share}）。",
     ),
     "idle gap": (
@@ -287,7 +287,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     # what the figures rest on
     "set aside": (
-        "{n} tasks at impossible times are in no figure, the first is {name} at {start}.",
+        "Tasks at impossible times, in no figure: {n}; the first is {name} at {start}.",
         "{n} 个任务的时间不可能，未计入任何统计；第一个是 {name}，时间 {start}。",
     ),
     "next set aside": (
@@ -295,7 +295,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "这类事件没有得到有效时间戳。若其中有重要任务，请重新采集。",
     ),
     "unplaced": (
-        "{n} rows of the table have no start or no duration: they are in no figure of time.",
+        "Rows of the table without a start or a duration, in no figure of time: {n}.",
         "表中有 {n} 行没有开始时间或耗时：未计入时间统计。",
     ),
     "assumed": (
