@@ -95,7 +95,8 @@ class Timeline:
     the CANN layers, summed. steps: ProfilerStep#N or STEP_TIME. ranges: marks of the user (mstx) and
     annotations. pauses: garbage collections. framework: operators of the framework that led to device work
     (with `connection`), empty where the reader has none. frequency_mhz at frequency_at_ns: steps of the AI
-    core clock. is_cut: the file has no end. first_framework_ns, last_framework_ns: of the framework's own events.
+    core clock. is_cut: the file has no end. first_framework_ns, last_framework_ns: of the framework's own
+    events.
     """
 
     source: str

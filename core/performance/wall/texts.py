@@ -37,7 +37,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "设备空闲占总时长 {idle}，但其中只有 {share} 是主机下发晚：下一个 kernel 早已下发",
     ),
     "host gaps": (
-        "the device idles {idle} of the wall time, gaps between kernels: {n}; host calls are not recorded, so it is not told which call was late",
+        "the device idles {idle} of the wall time (gaps between kernels: {n}); host calls are not recorded, so it is not told which call was late",
         "设备空闲占总时长 {idle}，分布在 kernel 之间的 {n} 个间隙；未记录主机调用，无法指出具体是哪个调用晚了",
     ),
     "host not recorded": (
