@@ -18,8 +18,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "仍在读取：全部 {n} 行的汇总；哪些行可用须读完所有列后才能判断",
     ),
     "aside": (
-        "{n} rows without a usable duration are not in them",
+        "not in them, without a usable duration: {n}",
         "其中 {n} 行没有可用耗时，未计入",
     ),
-    "types": ("{n} types, {total} together", "{n} 种类型，合计 {total}"),
+    "types": ("types: {n}, {total} together", "{n} 种类型，合计 {total}"),
 }

@@ -33,14 +33,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "两轮都至少采集三个 step（schedule active=3）后再比较。",
     ),
     "slower": (
-        "{name}: {old} -> {new} a step ({percent}), {n_old:g} -> {n_new:g} calls, {verdict}.",
+        "{name}: {old} -> {new} a step ({percent}), calls {n_old:g} -> {n_new:g}, {verdict}.",
         "{name}：每步 {old} → {new}（{percent}），调用 {n_old:g} → {n_new:g} 次，{verdict}。",
     ),
     "beside": (
         " The calls beside it: {list}.",
         "相邻算子：{list}。",
     ),
-    "one-beside": ("{name} {delta} over {n} calls", "{name} {delta}（{n} 次）"),
+    "one-beside": ("{name} {delta} ({n} x)", "{name} {delta}（{n} 次）"),
     "next-slower": (
         "Compare its shapes, formats and block dim in both rounds; sort the calls by duration and look at the longest.",
         "比较两轮中它的 shape、format 与 block dim；按单次耗时排序查看最长的调用。",
@@ -55,21 +55,21 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "让其上下游使用 {name} 需要的格式，避免中间转换（allow_internal_format，或在循环外一次性 npu_format_cast）。",
     ),
     "renamed": (
-        "{before} is now {after}, {n} times a step: {old} -> {new}.",
+        "{before} is now {after}, {n} x a step: {old} -> {new}.",
         "{before} 变为 {after}，每步 {n} 次：{old} → {new}。",
     ),
     "fused": (
-        "{before} are now one {after}, {n} times a step: {old} -> {new}.",
+        "{before} are now one {after}, {n} x a step: {old} -> {new}.",
         "{before} 融合为 {after}，每步 {n} 次：{old} → {new}。",
     ),
     "split": (
-        "{before} is now {after}, {n} times a step: {old} -> {new}.",
+        "{before} is now {after}, {n} x a step: {old} -> {new}.",
         "{before} 拆为 {after}，每步 {n} 次：{old} → {new}。",
     ),
-    "new": ("{after} is new, {n} times a step: {new}.", "新增 {after}，每步 {n} 次：{new}。"),
-    "gone": ("{before} is gone, {n} times a step: {old} saved.", "移除 {before}，每步 {n} 次：节省 {old}。"),
+    "new": ("{after} is new, {n} x a step: {new}.", "新增 {after}，每步 {n} 次：{new}。"),
+    "gone": ("{before} is gone, {n} x a step: {old} saved.", "移除 {before}，每步 {n} 次：节省 {old}。"),
     "replaced": (
-        "{n_before} calls ({before}) were replaced by {n_after} ({after}), {n} times a step: {old} -> {new}.",
+        "{before} (calls: {n_before}) gave way to {after} (calls: {n_after}), {n} x a step: {old} -> {new}.",
         "{n_before} 个调用（{before}）被 {n_after} 个（{after}）替换，每步 {n} 次：{old} → {new}。",
     ),
     "next-replaced-worse": (

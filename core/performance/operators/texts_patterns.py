@@ -23,7 +23,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # dynamic shapes
     "dynamic-all": (
-        "All operators with a recorded state run with dynamic shapes: {dynamic:,} calls, {total} = {share} % of kernel time; not recorded: {unknown:,}. Block dim is not judged: tiling is chosen at run time.",
+        "All operators with a recorded state run with dynamic shapes, {dynamic:,} x: {total} = {share} % of kernel time; not recorded: {unknown:,}. Block dim is not judged: tiling is chosen at run time.",
         "所有记录了状态的算子均为动态 shape：{dynamic:,} 次调用，共 {total}，占 kernel 耗时的 {share} %；未记录 {unknown:,} 次。tiling 在运行时决定，因此不评估 block dim。",
     ),
     "dynamic-all-next": (
@@ -31,7 +31,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "避免单算子随新 shape 反复编译：设置 torch_npu.npu.set_compile_mode(jit_compile=False) 和 torch_npu.npu.config.allow_internal_format = False；若要使用图模式，对输入做 padding 或分桶。",
     ),
     "dynamic-mixed": (
-        "{dynamic:,} calls run with dynamic shapes ({total} = {share} % of kernel time), {static:,} with static ones; not recorded: {unknown:,}.",
+        "Calls with dynamic shapes: {dynamic:,} ({total} = {share} % of kernel time), with static ones: {static:,}; not recorded: {unknown:,}.",
         "{dynamic:,} 次调用为动态 shape（共 {total}，占 kernel 耗时的 {share} %），{static:,} 次为静态 shape；未记录 {unknown:,} 次。",
     ),
     "dynamic-mixed-next": (
@@ -101,19 +101,19 @@ TEXTS: dict[str, tuple[str, str]] = {
         "重新采集：使用 Level1（torch_npu.profiler.ProfilerLevel.Level1 或 msprof --task-time=l1），会写出 HF32 Eligible 以及 shape、类型。",
     ),
     "precision-high": (
-        "All fp32 matmuls and convolutions run without HF32 (high precision): {n_high:,} calls, {high} = {share} % of kernel time{seen}.",
+        "All fp32 matmuls and convolutions run without HF32 (high precision), {n_high:,} x: {high} = {share} % of kernel time{seen}.",
         "所有 fp32 matmul 与卷积均未启用 HF32（高精度）：{n_high:,} 次，共 {high}，占 kernel 耗时的 {share} %{seen}。",
     ),
     "precision-mixed": (
-        "fp32 matmuls and convolutions: {n_high:,} calls without HF32 ({high} = {share} % of kernel time), {n_fast:,} with it ({fast}){seen}.",
+        "fp32 matmuls and convolutions without HF32, {n_high:,} x: {high} = {share} % of kernel time; with it, {n_fast:,} x: {fast}{seen}.",
         "fp32 matmul 与卷积：{n_high:,} 次未启用 HF32（共 {high}，占 kernel 耗时的 {share} %），{n_fast:,} 次启用 HF32（{fast}）{seen}。",
     ),
     "precision-hf32": (
-        "All fp32 matmuls and convolutions may compute as HF32: {n_fast:,} calls, {fast}{seen}.",
+        "All fp32 matmuls and convolutions may compute as HF32, {n_fast:,} x: {fast}{seen}.",
         "所有 fp32 matmul 与卷积均可用 HF32 计算：{n_fast:,} 次，共 {fast}{seen}。",
     ),
     "precision-na": (
-        "HF32 Eligible has no value for the {n_unknown:,} fp32 matmuls and convolutions: their precision mode is unknown{seen}.",
+        "HF32 Eligible has no value for fp32 matmuls and convolutions ({n_unknown:,} x): their precision mode is unknown{seen}.",
         "{n_unknown:,} 次 fp32 matmul 与卷积的 HF32 Eligible 没有值：精度模式未知{seen}。",
     ),
     "precision-none": (
@@ -126,7 +126,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # tiny operators
     "tiny": (
-        "{n:,} kernels = {share} % are shorter than {limit:g} us and come in {runs:,} runs (longest {longest:,}): {total} of work ({time_share} % of kernel time) and {gaps} of idle gaps between them, together {wall} % of the wall time; {gap} a gap{dispatch}.",
+        "{n:,} kernels = {share} % are shorter than {limit:g} us and come in runs (number {runs:,}, longest {longest:,}): {total} of work ({time_share} % of kernel time) and {gaps} of idle gaps between them, together {wall} % of the wall time; {gap} a gap{dispatch}.",
         "{n:,} 个 kernel（{share} %）短于 {limit:g} us，且成串出现 {runs:,} 段（最长 {longest:,} 个）：执行 {total}（占 kernel 耗时的 {time_share} %），其间空隙 {gaps}，合计占墙钟时间的 {wall} %；平均每个空隙 {gap}{dispatch_zh}。",
     ),
     "tiny-dispatch": ("; host {name}: {us} us a call", "；host 侧 {name} 平均每次 {us} us"),

@@ -84,7 +84,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "让所有卡在同一 step 开始采集（schedule 的 wait、warmup 一致），然后重新采集。",
     ),
     "slow-link": (
-        "From rank {source} to rank {target} over {transport}: {rate:.2f} GB/s, {percent:.0f} % of the {usual:.2f} GB/s of the other {n} links of its kind; {lost:.2f} ms lost.",
+        "From rank {source} to rank {target} over {transport}: {rate:.2f} GB/s, {percent:.0f} % of the {usual:.2f} GB/s of the other links of its kind ({n}); {lost:.2f} ms lost.",
         "rank {source} 到 rank {target}（{transport}）：{rate:.2f} GB/s，仅为同类其他 {n} 条链路 {usual:.2f} GB/s 的 {percent:.0f} %；损失 {lost:.2f} ms。",
     ),
     "next-slow-link": (

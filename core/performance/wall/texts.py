@@ -139,7 +139,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "增大 num_workers 与 prefetch_factor，设置 pin_memory=True；数据放本地盘；把预处理移出 step。",
     ),
     "memory calls": (
-        "{names}: {n} calls, {total}: device memory is taken and given back while the step runs.",
+        "{names} ({n} x), {total}: device memory is taken and given back while the step runs.",
         "{names}：{n} 次共 {total}：运行过程中反复申请和释放设备内存。",
     ),
     "next memory calls": (
@@ -316,7 +316,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "有 {time} 的任务被剔除或在 step 之外",
     ),
     "why cut": ("the file is cut off", "文件被截断"),
-    "why rows": ("{n} rows have no usable time", "{n} 行没有可用时间"),
+    "why rows": ("rows without a usable time: {n}", "{n} 行没有可用时间"),
     "why unknown": (
         "the recorded lane has other tasks than the table or timeline",
         "汇总所含任务与表或时间线不一致",

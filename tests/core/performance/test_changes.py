@@ -114,7 +114,7 @@ def test_several_by_one_are_fused_and_one_by_one_is_renamed(tmp_path: Path) -> N
     assert found["fused"].n == 4 and found["fused"].delta_ns == -4 * 6_000
     assert found["renamed"].before == ("MatMulV2",) and found["renamed"].delta_ns == -4 * 30_000
     messages = [one.message[0] for one in advice_of_changes(changes)]
-    assert any("Pow + Mean are now one RmsNorm, 4 times a step" in message for message in messages)
+    assert any("Pow + Mean are now one RmsNorm, 4 x a step" in message for message in messages)
 
 
 def test_one_step_alone_says_so(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_fp32_without_hf32() -> None:
     ("hf32", "dtypes", "role", "start"),
     [
         (["YES", "YES"], "FLOAT;FLOAT", "ok", "All fp32 matmuls and convolutions may"),
-        (["YES", "NO"], "FLOAT;FLOAT", "suspect", "fp32 matmuls and convolutions: 1"),
+        (["YES", "NO"], "FLOAT;FLOAT", "suspect", "fp32 matmuls and convolutions without HF32, 1 x"),
         (["NO", "NO"], "DT_BF16;DT_BF16", "ok", "No fp32"),
         (["NO", "NO"], "DT_BF16;FLOAT", "ok", "No fp32"),
         (["N/A", "N/A"], "FLOAT;FLOAT", "unknown", "HF32 Eligible has no value"),

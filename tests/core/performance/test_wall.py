@@ -313,7 +313,7 @@ def test_recorded_sums_stand_beside_ours() -> None:
     step = replace(STEP, computing_ns=walled(rows).compute_ns)
     wall = walled(replace(rows, steps=(step,)))
     assert wall.recorded["Free"] == 25_744_050 and wall.recorded_source == "step_trace_time"
-    assert differences_of(wall)[0].why[0] == "2 rows have no usable time"
+    assert differences_of(wall)[0].why[0] == "rows without a usable time: 2"
 
 
 def test_rows_of_a_part_give_way_to_the_sums_of_steps() -> None:
