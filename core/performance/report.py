@@ -347,7 +347,7 @@ def _profile_told(found: Performance, shown: Analysed, lang: Lang) -> Iterator[s
 def _file_and_line(one: SetAside) -> str:
     """Where a row stands; rows out of a database or a timeline have no line."""
     file = safe_text(one.file, 60)
-    return f"{file}:{one.line}" if one.line > 0 else file
+    return file if one.line is None else f"{file}:{one.line}"
 
 
 def wall_line(wall: Wall, lang: Lang) -> str:
@@ -402,6 +402,8 @@ def _operators_told(found: Performance, operators: Operators, lang: Lang) -> Ite
         if aside:
             n = sum(operators.usable.n_set_aside.values())
             yield say(TEXTS, "told-aside", lang, list=_listed(aside, n, lang))
+        if operators.table.has_inferred_types:
+            yield say(TEXTS, "told-inferred", lang)
     classes = sums_by_class(types, operators.types.classes)
     named = {say(TEXTS, f"class-{name}", lang): part for name, part in classes.items()}
     yield say(TEXTS, "told-class", lang, list=_parts(named))

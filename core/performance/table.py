@@ -255,7 +255,8 @@ def _lines(operators: Operators, groups: Groups, n: int) -> Column:
     if table is None or not n:
         return _integers("line", np.full(n, -1), -1)
     rows = np.maximum(groups.top.first_row, 0)
-    return _integers("line", np.where(groups.top.first_row >= 0, table.line[rows], -1), -1)
+    lines = table.line[rows]  # 0 where rows were made out of a timeline or a database
+    return _integers("line", np.where((groups.top.first_row >= 0) & (lines > 0), lines, -1), -1)
 
 
 def _texts(labels: Sequence[str]) -> Sequence[str]:

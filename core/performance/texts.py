@@ -28,12 +28,16 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "；kernel 总和 {sum}（总时长的 {percent} %）",
     ),
     "told-rows": (
-        "{used} of {rows} calls count, {total} in all; {n_types} types",
+        "calls that count: {used} of {rows}, {total} in all; types: {n_types}",
         "{rows} 个调用中 {used} 个可用，共 {total}；{n_types} 种类型",
     ),
     "told-totals": (
-        "{n_types} types, {total} in all (sums of the tool alone)",
+        "types: {n_types}, {total} in all (sums of the tool alone)",
         "{n_types} 种类型，共 {total}（仅工具汇总）",
+    ),
+    "told-inferred": (
+        "operator types are taken from the names of kernels: no table tells them",
+        "算子类型由 kernel 名称推断：没有算子表给出类型",
     ),
     "told-aside": (
         "not counted: {list}",
@@ -62,7 +66,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "told-waits": ("waits for {label}", "在等 {label}"),
     "told-other-wall": (", idle {idle} % of {wall}", "，空闲占 {wall} 的 {idle} %"),
     "told-other-top": (
-        "; {total} in {n} calls, first {name} ({percent} %)",
+        "; {total} in all (calls: {n}), first {name} ({percent} %)",
         "；{n} 个调用共 {total}，首位 {name}（{percent} %）",
     ),
     "told-kernels": ("kernels of msOpProf: {n}", "msOpProf kernel：{n} 个"),

@@ -12,18 +12,8 @@ from .columns import BY_NAME
 from .msmonitor import MonitorLog
 from .operators import OperatorTable
 from .timeline import NONE, Codes, HostCalls, Tasks, Timeline
-from .type_names import collective_type, type_in
+from .type_names import COMMUNICATION, collective_type, core_type_of, type_in
 
-_CORES = {
-    "KERNEL_AICORE": "AI_CORE",
-    "KERNEL_AIVEC": "AI_VECTOR_CORE",
-    "KERNEL_AICPU": "AI_CPU",
-    "KERNEL_MIX_AIC": "MIX_AIC",
-    "KERNEL_MIX_AIV": "MIX_AIV",
-}
-"""Task types here -> what operator tables call the same."""
-
-_COMMUNICATION = "COMMUNICATION"
 _COLUMNS = ("device", "stream", "name", "op_type", "core_type", "start_ns", "duration_ns")
 
 
@@ -48,8 +38,8 @@ def operators_of(log: MonitorLog, device: int | None = None) -> OperatorTable:
     )
     core = np.concatenate(
         [
-            cores.codes(kernels.kind, lambda text: _CORES.get(text, text)),
-            np.full(len(communication), cores.code(_COMMUNICATION) if len(communication) else NONE, np.int32),
+            cores.codes(kernels.kind, core_type_of),
+            np.full(len(communication), cores.code(COMMUNICATION) if len(communication) else NONE, np.int32),
         ]
     )
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -72,6 +62,7 @@ def operators_of(log: MonitorLog, device: int | None = None) -> OperatorTable:
         arrays={column: values[order] for column, values in arrays.items()},
         labels={"name": names.texts, "op_type": types.texts, "core_type": cores.texts},
         encodings=("utf-8",) * len(log.files),
+        has_inferred_types=True,
         n_dropped=log.n_dropped,
         problems=log.problems,
     )

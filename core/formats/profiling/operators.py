@@ -50,7 +50,8 @@ class OperatorTable:
     wait_ns int64, NO_NS (-2**63) absent; "number" float64 as in the file, NaN absent; "text" int32 codes into
     `labels`, -1 absent. encodings: of each file. left_out: headers that were not used: texts that are not
     declared, a second column of one name. n_dropped: rows that could not be used; n_unread: cells that could
-    not be read and count as absent; `problems` say where.
+    not be read and count as absent; `problems` say where. has_inferred_types: op_type is no column of a file
+    but taken from names (`type_names`).
     """
 
     files: tuple[str, ...]
@@ -63,6 +64,7 @@ class OperatorTable:
     left_out: tuple[str, ...] = ()
     n_dropped: int = 0
     n_unread: int = 0
+    has_inferred_types: bool = False
     problems: tuple[Problem, ...] = ()
 
     @property

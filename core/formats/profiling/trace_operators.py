@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +11,8 @@ from .cells import NO_ID, NO_START
 from .columns import BY_NAME
 from .operators import OperatorTable
 from .timeline import NONE, Tasks, Timeline
-from .type_names import collective_type, type_in
+from .type_names import COMMUNICATION, collective_type, core_type_of, type_in
 
-COMMUNICATION = "COMMUNICATION"
-"""Task type of whole communication operations, as op_summary has it."""
-
-_CORE_TYPES: Mapping[str, str] = {
-    "KERNEL_AICORE": "AI_CORE",
-    "KERNEL_AIVEC": "AI_VECTOR_CORE",
-    "KERNEL_AICPU": "AI_CPU",
-    "KERNEL_MIX_AIC": "MIX_AIC",
-    "KERNEL_MIX_AIV": "MIX_AIV",
-}
 # What the vendor's tables have no rows for: the scheduler's own tasks, copies, pieces of communication.
 _NO_KERNEL = (
     *(
@@ -45,8 +35,7 @@ def operators_of(timeline: Timeline) -> OperatorTable:
 
     Columns: device, stream, name, op_type, core_type (the task type, in the words of op_summary), start_ns,
     duration_ns; all others are absent. op_type is inferred from the name (`type_names`): traces do not tell
-    it. Traces call vector kernels AI_CORE
-    where tables have AI_VECTOR_CORE. As in the vendor's tables there
+    it. Traces call vector kernels AI_CORE where tables have AI_VECTOR_CORE. As in the vendor's tables there
     are no rows for waits, copies and pieces of communication. Rows have no line in a file (0).
     """
     tasks, communication = timeline.tasks, timeline.communication
@@ -59,7 +48,7 @@ def operators_of(timeline: Timeline) -> OperatorTable:
         *_typed(tasks.name[kernels], tasks.names, type_in),
         *_typed(communication.name, communication.names, collective_type),
     )
-    own = [_CORE_TYPES.get(kind, kind) for kind in tasks.kinds]
+    own = [core_type_of(kind) for kind in tasks.kinds]
     of_collective = np.zeros(n_all - n, np.int32)
     core_type, core_types = _joined(tasks.kind[kernels], own, of_collective, (COMMUNICATION,))
     stream = np.concatenate([tasks.stream[kernels], np.full(n_all - n, NO_ID, np.int64)])
@@ -80,6 +69,7 @@ def operators_of(timeline: Timeline) -> OperatorTable:
         columns={column: BY_NAME[column] for column in arrays},
         arrays={column: values[order] for column, values in arrays.items()},
         labels={"name": names, "op_type": types, "core_type": core_types},
+        has_inferred_types=True,
         problems=timeline.problems,
     )
 

@@ -1,17 +1,32 @@
-"""What the name of a kernel or collective says of its operator type, where no column tells it.
+"""What the name of a kernel or collective says of its operator type, where no column tells it; task types.
 
-All of it is inferred from how CANN builds names; a name of another form is given back as it is.
+What is told of names is inferred from how CANN builds names; a name of another form is given back as it is.
 """
 
 from __future__ import annotations
 
 import re
 
+COMMUNICATION = "COMMUNICATION"
+"""Task type of whole communication operations, as op_summary has it."""
+
+_CORE_TYPES = {
+    "KERNEL_AICORE": "AI_CORE",
+    "KERNEL_AIVEC": "AI_VECTOR_CORE",
+    "KERNEL_AICPU": "AI_CPU",
+    "KERNEL_MIX_AIC": "MIX_AIC",
+    "KERNEL_MIX_AIV": "MIX_AIV",
+}
 _HASH = re.compile(r"_[0-9a-f]{32}(?:_\d+)*(?=_|$)", re.ASCII)
 _COLLECTIVE = re.compile(r"(hcom_[A-Za-z0-9]{1,40}_)_?[0-9_]*", re.ASCII)
 _NUMBERED = re.compile(r"(trans_[A-Za-z0-9]{1,40})_\d{1,9}", re.ASCII)
 _VARIANTS = ("AiCore", "AiCpu", "Common")
 _MAX_NAME = 4096
+
+
+def core_type_of(task_type: str) -> str:
+    """The task type of a timeline or of msMonitor in the words of op_summary; others as they are."""
+    return _CORE_TYPES.get(task_type, task_type)
 
 
 def stem_of(name: str) -> str:

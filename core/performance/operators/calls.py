@@ -19,7 +19,7 @@ from npulse.core.text import safe_text
 
 from ..profile import Profile
 from .keys import keys_of
-from .usable import Usable
+from .usable import Usable, line_of
 
 Flags = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -124,7 +124,7 @@ class Calls:
         """Where a call stands in its file."""
         row = int(self.rows[call])
         artifact = self.table.files[int(self.table.file[row])] if self.table.files else None
-        return Location(artifact=artifact, rank=self.profile.rank, line=int(self.table.line[row]) or None)
+        return Location(artifact=artifact, rank=self.profile.rank, line=line_of(self.table, row))
 
 
 def calls_of(profile: Profile, table: OperatorTable, usable: Usable) -> Calls:

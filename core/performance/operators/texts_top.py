@@ -46,6 +46,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "首位是通信（{name}）：先看其中未被计算掩盖的部分以及是否有慢卡，再看通信带宽本身。",
     ),
     "next-aicpu": (
+        "The first one ran on the AI CPU ({name}): see the finding performance.aicpu, which says what sent it there.",
+        "首位算子运行在 AI CPU（{name}）：原因与处理见 performance.aicpu。",
+    ),
+    "next-aicpu-sums": (
         "The first one ran on the AI CPU ({name}): get it onto the AI cores first (data types, another API).",
         "首位算子运行在 AI CPU（{name}）：先让它改到 AI Core 执行（调整数据类型或更换 API）。",
     ),
@@ -80,23 +84,23 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     # rows set aside
     "absent": (
-        "{rows} of {all:,} without a duration (N/A or empty): {names}. They are in no sum.",
+        "{rows} of {all:,} without a duration (N/A or empty): {names}. Not in any sum.",
         "{all:,} 行中有 {rows}没有耗时（N/A 或空）：{names}。不计入任何合计。",
     ),
     "impossible": (
-        "{rows} of {all:,} with a duration that cannot be: {names}. They are in no sum.",
+        "{rows} of {all:,} with a duration that cannot be: {names}. Not in any sum.",
         "{all:,} 行中有 {rows}的耗时不可能成立：{names}。不计入任何合计。",
     ),
     "repeated": (
-        "{rows} of {all:,} say what another file has said already: {names}. They count once.",
+        "{rows} of {all:,} repeated from another file: {names}. Counted once.",
         "{all:,} 行中有 {rows}与其他文件中的行重复：{names}。只计一次。",
     ),
     "twice": (
-        "{rows} of {all:,} stand twice in one file (same start, duration, name and task). They count, as in the tools' own sums.",
+        "{rows} of {all:,} twice in one file (same start, duration, name and task). Counted, as in the tools' own sums.",
         "{all:,} 行中有 {rows}在同一文件中重复（开始时间、耗时、名称、任务号相同）。仍计入合计，与工具自身一致。",
     ),
     "stray": (
-        "{rows} of {all:,} begin at 0 or a day away from all others: {names}. Their durations count, their starts do not.",
+        "{rows} of {all:,} with a start at 0 or a day away from all others: {names}. Durations count, these starts do not.",
         "{all:,} 行中有 {rows}的开始时间为 0 或与其他任务相差一天以上：{names}。耗时计入合计，开始时间不参与统计。",
     ),
     "n-rows": ("{n:,} rows", "{n:,} 行"),

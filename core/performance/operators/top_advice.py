@@ -34,7 +34,7 @@ from .top_words import (
     longest_row,
     shown_name,
 )
-from .usable import Reason, SetAside, Usable
+from .usable import Reason, SetAside, Usable, line_of
 
 _N_NAMED = 3
 _N_TOLD = 10
@@ -131,7 +131,8 @@ def _top(
     if classes.code[0] == COMMUNICATION:
         key = "next-communication"
     elif classes.code[0] == AICPU:
-        key = "next-aicpu"
+        # of sums alone there is no such finding to look at
+        key = "next-aicpu-sums" if usable is None else "next-aicpu"
     elif spread.reading == "scattered":
         key = "next-scattered"
     figures: dict[str, object] = {
@@ -272,7 +273,7 @@ def _set_aside(profile: Profile, usable: Usable) -> Iterator[Advice]:
                 row,
                 table.text("name", row) or table.text("op_type", row),
                 table.files[int(table.file[row])] if table.files else "",
-                int(table.line[row]),
+                line_of(table, row),
                 "absent",
                 int(starts[row]),
             )
@@ -301,7 +302,7 @@ def _rows_advice(
     for one in some[:_N_NAMED]:
         name = shown_name(one.name)
         value = "" if one.value_ns is None else f"{one.value_ns / 1000:.15g} us"
-        if one.line <= 0:  # of a table made out of a database or a timeline
+        if one.line is None:  # of a table made out of a database or a timeline
             named.append(words(TEXTS, "value", name=name, value=value) if value else (name, name))
         elif not value:
             named.append(words(TEXTS, "place", name=name, line=one.line))

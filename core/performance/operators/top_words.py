@@ -12,6 +12,7 @@ from ..advice import Words, words
 from ..profile import Profile
 from .texts_top import TEXTS
 from .top import Top
+from .usable import line_of
 
 _NAME_CHARS = 80
 _KERNEL = re.compile(r"[A-Za-z0-9_]{1,120}")
@@ -62,4 +63,4 @@ def location_of(profile: Profile, row: int) -> Location:
     if table is None or row < 0:
         return Location(artifact=profile.sources.get("types"), rank=profile.rank)
     artifact = table.files[int(table.file[row])] if table.files else None
-    return Location(artifact=artifact, rank=profile.rank, line=int(table.line[row]) or None)
+    return Location(artifact=artifact, rank=profile.rank, line=line_of(table, row))

@@ -34,12 +34,15 @@ _MAX_TOTAL_NS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A row whose duration is not used. value_ns: what it says, None where it says nothing."""
+    """A row whose duration is not used. value_ns: what it says, None where it says nothing.
+
+    line: in its file, None where the row was made out of a timeline or a database.
+    """
 
     row: int
     name: str
     file: str
-    line: int
+    line: int | None
     reason: Reason
     value_ns: int | None
 
@@ -88,7 +91,7 @@ class Usable:
                 row,
                 table.text("name", row) or table.text("op_type", row),
                 table.files[int(table.file[row])] if table.files else "",
-                int(table.line[row]),
+                line_of(table, row),
                 REASONS[int(self.reason[row]) - 1],
                 None if value == NO_NS else value,
             )
@@ -103,6 +106,12 @@ class Usable:
             reason=np.where(rows, self.reason, 0).astype(np.int8),
             total_ns=exact_sum(table.values("duration_ns")[kept]),
         )
+
+
+def line_of(table: OperatorTable, row: int) -> int | None:
+    """The line of a row in its file; None where it stands in none."""
+    line = int(table.line[row])
+    return line if line > 0 else None
 
 
 def usable(table: OperatorTable, *, wall_ns: int | None = None) -> Usable:

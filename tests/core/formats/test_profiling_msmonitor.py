@@ -396,6 +396,7 @@ def test_operator_table() -> None:
     assert table.values("stream").tolist() == [2, 2, 11]
     assert (table.line.tolist(), table.files) == ([4, 1, 3], (NAME,))
     assert table.is_absent("input_shapes").all() and table.is_absent("wait_ns").all()
+    assert table.has_inferred_types
     one = operators_of(log, device=1)
     assert (one.n_rows, one.texts("op_type"), one.texts("core_type")) == (1, ("MatMulV2",), ("AI_CORE",))
     assert operators_of(log_of(b"")).n_rows == 0

@@ -585,6 +585,7 @@ def test_operators() -> None:
     assert [table.text("op_type", i) for i in range(4)] == ["MatMulV3", "Add", "hcom_allReduce_", "Old"]
     assert table.is_absent("wait_ns").all()
     assert (table.files, table.line.tolist()) == (("trace",), [0] * 4)
+    assert table.has_inferred_types and table.taken(np.array([0])).has_inferred_types
     empty = operators_of(one([]))
     assert (empty.n_rows, "device" in empty.arrays) == (0, False)
     nameless = operators_of(

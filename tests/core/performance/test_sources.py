@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,24 @@ def test_what_cannot_be_read_is_a_problem_and_the_rest_goes_on(tmp_path: Path) -
         "communication.json",
     }
     assert report.summary["total_us"] == 30
+
+
+def test_types_out_of_names_are_told(tmp_path: Path) -> None:
+    """msMonitor has no column of types; a table has."""
+    name = "aclnnMm_MatMulCommon_MatMulV2"
+    start = AT * 1000
+    record = {
+        "kind": "Kernel",
+        "type": "KERNEL_AICORE",
+        "name": name,
+        "startNs": start,
+        "endNs": start + 5000,
+    }
+    line = json.dumps({**record, "deviceId": 0, "streamId": 1, "correlationId": 1})
+    write(tmp_path / "monitor" / "msmonitor_7_20260101000000000_0.jsonl", line + "\n")
+    report = report_of([tmp_path / "monitor"], AnalysisOptions()).report
+    assert report.summary["types"][0]["type"] == "MatMulV2"
+    assert any("types are taken from the names of kernels" in line for line in report.told)
+    write(tmp_path / "table" / "kernel_details.csv", rows())
+    report = report_of([tmp_path / "table"], AnalysisOptions()).report
+    assert report.counts["rows"] == 3 and not any("taken from the names" in line for line in report.told)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -97,11 +99,16 @@ def test_what_takes_the_time() -> None:
 
 @pytest.mark.parametrize(
     ("core", "name", "words"),
-    [("COMMUNICATION", "hcom_allReduce_", "communication"), ("AI_CPU", "IndexPutV2", "AI CPU")],
+    [("COMMUNICATION", "hcom_allReduce_", "communication"), ("AI_CPU", "IndexPutV2", "performance.aicpu")],
 )
 def test_the_next_step_is_that_of_the_first_one(core: str, name: str, words: str) -> None:
     (top,) = of_rule(advice(table_of([row(name, "60", 0, core=core), row("Add", "9", 99)])), "top-operators")
     assert words in top.next_step[0] and "msprof op" not in top.next_step[0]
+
+
+def test_sums_alone_point_to_no_other_finding() -> None:
+    (top,) = of_rule(advice(None, types=(TypeTotal("IndexPutV2", "AI_CPU", 1, 60_000),)), "top-operators")
+    assert "onto the AI cores" in top.next_step[0] and "performance.aicpu" not in top.next_step[0]
 
 
 def test_scattered_time_is_for_fusion() -> None:
@@ -127,6 +134,16 @@ def test_rows_that_are_set_aside_are_named() -> None:
     assert impossible.figures["values_us"] == [-3.0, 1.8e14] and impossible.location.line == 5
     assert "(line 6: 180000000000000 us)" in impossible.message[0]
     assert of_rule(found, "top-operators")[0].figures["n_used"] == 2
+
+
+def test_rows_out_of_a_timeline_have_no_line() -> None:
+    rows = [row("Add", us, 20 * i) for i, us in enumerate(["5", "N/A", "-3"])]
+    table = table_of(rows)
+    found = advice(replace(table, line=np.zeros_like(table.line)))
+    for rule in ("no-duration", "impossible-duration"):
+        (one,) = of_rule(found, rule)
+        assert one.figures["lines"] == [None] and one.location.line is None
+        assert "1 row of 3" in one.message[0] and "line" not in one.message[0]
 
 
 def test_many_rows_without_a_duration_are_counted_exactly() -> None:
