@@ -7,6 +7,7 @@ cluster analysis (by group of ranks, step, operation and rank) give the same rec
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,7 @@ def read_communication(
     Cost: one pass, a record at a time in memory beside the results; about 30 MB a second.
     """
     problems: list[Problem] = []
-    notes = Notes(shown_path(path, root), problems)
-    reader = _Times(notes)
+    reader = _Times(Notes(shown_path(path, root), problems))
     objects = nested_objects(
         path,
         problems,
@@ -69,13 +69,7 @@ def read_communication(
         progress=progress,
         is_cancelled=is_cancelled,
     )
-    for byte, place, value in objects:
-        if len(reader.records) >= max_records or reader.names.is_full:
-            message = f"reading stopped here: {len(reader.records):,} operations, and their names, are enough"
-            notes.add("limit", message, byte, is_last=True)
-            break
-        reader.add(byte, place, value)
-    notes.close()
+    _read_all(objects, reader, max_records, "operations")
     return Read(tuple(reader.records), tuple(problems), reader.n_dropped)
 
 
@@ -95,8 +89,7 @@ def read_communication_links(
     problems and errors as `read_communication` has them.
     """
     problems: list[Problem] = []
-    notes = Notes(shown_path(path, root), problems)
-    reader = _Links(notes)
+    reader = _Links(Notes(shown_path(path, root), problems))
     objects = nested_objects(
         path,
         problems,
@@ -106,14 +99,21 @@ def read_communication_links(
         progress=progress,
         is_cancelled=is_cancelled,
     )
+    _read_all(objects, reader, max_records, "links")
+    return Read(tuple(reader.records), tuple(problems), reader.n_dropped)
+
+
+def _read_all(
+    objects: Iterable[tuple[int, Place, dict[str, Any]]], reader: _Times | _Links, max_records: int, word: str
+) -> None:
+    """Objects of a file into the reader, up to its limits. word: what its records are."""
     for byte, place, value in objects:
         if len(reader.records) >= max_records or reader.names.is_full:
-            message = f"reading stopped here: {len(reader.records):,} links, and their names, are enough"
-            notes.add("limit", message, byte, is_last=True)
+            message = f"reading stopped here: {len(reader.records):,} {word}, and their names, are enough"
+            reader.notes.add("limit", message, byte, is_last=True)
             break
         reader.add(byte, place, value)
-    notes.close()
-    return Read(tuple(reader.records), tuple(problems), reader.n_dropped)
+    reader.notes.close()
 
 
 def step_of(text: str) -> str:
@@ -150,7 +150,7 @@ class _Times:
     def __init__(self, notes: Notes) -> None:
         self.records: list[CommunicationTime] = []
         self.n_dropped = 0
-        self._notes = notes
+        self.notes = notes
         self.names = _Names()
         self._n_packets = 0
 
@@ -159,7 +159,7 @@ class _Times:
         if max(map(len, place)) > MAX_NAME_CHARS or not self._add(byte, place, value):
             self.n_dropped += 1
             message = f"{_shown(place)} is no operation of a step, or of a rank; it is left out"
-            self._notes.add("bad-record", message, byte)
+            self.notes.add("bad-record", message, byte)
 
     def _add(self, byte: int, place: Place, value: dict[str, Any]) -> bool:
         names = self.names
@@ -179,7 +179,7 @@ class _Times:
             return False
         name, group = names.operation(operation)
         where = f"{operation[:200]!r}: "
-        facts = Facts(value, self._notes, where, byte)
+        facts = Facts(value, self.notes, where, byte)
         time = facts.inner(_TIME)
         self.records.append(
             CommunicationTime(
@@ -208,7 +208,7 @@ class _Times:
         except ValueError:
             ns = -1
         if ns < 0:
-            self._notes.add("bad-record", f"{where}its start is no time; it counts as absent", byte)
+            self.notes.add("bad-record", f"{where}its start is no time; it counts as absent", byte)
             return None
         return ns
 
@@ -218,7 +218,7 @@ class _Times:
             if _is_unused(value):
                 continue  # the writer names every kind of link
             if len(found) >= MAX_LINKS:
-                self._notes.add("limit", f"{where}at most {MAX_LINKS} kinds of links are kept", byte)
+                self.notes.add("limit", f"{where}at most {MAX_LINKS} kinds of links are kept", byte)
                 break
             used = bandwidth.inner(transport)
             size, time = used.number("Transit Size(MB)"), used.number("Transit Time(ms)")
@@ -248,11 +248,11 @@ class _Times:
             else:
                 found.append(packet)
         if n_bad:
-            self._notes.add("bad-record", f"{where}{n_bad:,} packet sizes cannot be read", byte)
+            self.notes.add("bad-record", f"{where}{n_bad:,} packet sizes cannot be read", byte)
         if self._n_packets + len(found) > MAX_PACKETS:
             if self._n_packets <= MAX_PACKETS:
                 message = f"at most {MAX_PACKETS:,} packet sizes are kept; those from here on are left out"
-                self._notes.add("limit", message, byte, is_last=True)
+                self.notes.add("limit", message, byte, is_last=True)
             self._n_packets = MAX_PACKETS + 1
             return ()
         self._n_packets += len(found)
@@ -265,14 +265,14 @@ class _Links:
     def __init__(self, notes: Notes) -> None:
         self.records: list[CommunicationLink] = []
         self.n_dropped = 0
-        self._notes = notes
+        self.notes = notes
         self.names = _Names()
 
     def add(self, byte: int, place: Place, value: dict[str, Any]) -> None:
         """One link of one operation."""
         if max(map(len, place)) > MAX_NAME_CHARS or not self._add(byte, place, value):
             self.n_dropped += 1
-            self._notes.add("bad-record", f"{_shown(place)} is no link between ranks; it is left out", byte)
+            self.notes.add("bad-record", f"{_shown(place)} is no link between ranks; it is left out", byte)
 
     def _add(self, byte: int, place: Place, value: dict[str, Any]) -> bool:
         names = self.names
@@ -289,7 +289,7 @@ class _Links:
             above = above[:-1]
         name, group = names.operation(operation)
         source, target = int(pair[1]), int(pair[2])
-        facts = Facts(value, self._notes, f"{operation[:200]!r} {pair[0]}: ", byte)
+        facts = Facts(value, self.notes, f"{operation[:200]!r} {pair[0]}: ", byte)
         self.records.append(
             CommunicationLink(
                 step=names(step_of(above[0])) if above else "",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from npulse.core.figures import percent_text, time_text
-from npulse.core.findings import Severity
 from npulse.core.formats.profiling.timeline import Span
 from npulse.core.text import safe_text
 
@@ -20,6 +20,7 @@ from .host_calls import (
     SYNCHRONIZE_MIN_SHARE,
     CallSum,
 )
+from .plain_advice import plain_advice
 from .record import Wall
 from .texts import TEXTS
 
@@ -30,26 +31,7 @@ _NAME_CHARS = 120
 def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Criteria) -> Iterator[Advice]:
     """Advice about single kinds of host calls."""
     calls = host.calls
-
-    def one(
-        rule: str,
-        severity: Severity,
-        message: Words,
-        next_step: str,
-        cost_ns: int = 0,
-        **figures: float | int | str,
-    ) -> Advice:
-        return Advice(
-            rule=f"performance.{rule}",
-            severity=severity,
-            subject=profile.label,
-            message=message,
-            next_step=words(TEXTS, next_step),
-            figures=figures,
-            cost_ns=cost_ns,
-            profile=profile.name,
-            bottleneck="idle",
-        )
+    one = partial(plain_advice, profile, bottleneck="idle")
 
     blocking = profile.settings.env.get(BLOCKING, "").strip()
     share = calls.synchronize_share

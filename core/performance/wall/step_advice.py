@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from npulse.core.figures import percent_text, time_text
-from npulse.core.findings import Severity
 from npulse.core.text import safe_text
 
 from ..advice import Advice, Words, words
 from ..criteria import Criteria
 from ..profile import Profile
+from .plain_advice import plain_advice
 from .steps import Steps
 from .texts import TEXTS
 
@@ -22,26 +23,7 @@ def advice_of_steps(profile: Profile, steps: Steps | None, limits: Criteria) -> 
     if steps is None:
         return
 
-    def one(
-        rule: str,
-        severity: Severity,
-        message: Words,
-        next_step: str,
-        bottleneck: str,
-        cost_ns: int = 0,
-        **figures: float | int | str,
-    ) -> Advice:
-        return Advice(
-            rule=f"performance.{rule}",
-            severity=severity,
-            subject=profile.label,
-            message=message,
-            next_step=words(TEXTS, next_step),
-            figures=figures,
-            cost_ns=cost_ns,
-            profile=profile.name,
-            bottleneck=bottleneck,
-        )
+    one = partial(plain_advice, profile)
 
     counted = [step for step in steps.steps if step is not steps.warm_up]
     if steps.jitter_ratio is not None and 100 * steps.jitter_ratio >= limits.step_jitter_percent:
@@ -51,8 +33,8 @@ def advice_of_steps(profile: Profile, steps: Steps | None, limits: Criteria) -> 
             "warning",
             _jitter_text(steps, len(counted), limits),
             f"next jitter {part}",
-            {"compute": "compute", "communication": "communication", "free": "idle"}.get(part, ""),
             sum(max(step.duration_ns - steps.median_ns, 0) for step in counted),
+            bottleneck={"compute": "compute", "communication": "communication", "free": "idle"}.get(part, ""),
             steps=len(counted),
             mean_us=steps.mean_ns / 1000,
             median_us=steps.median_ns / 1000,
@@ -68,23 +50,30 @@ def advice_of_steps(profile: Profile, steps: Steps | None, limits: Criteria) -> 
             time=time_text(steps.warm_up.duration_ns),
             median=time_text(steps.median_ns),
         )
-        yield one("warm-up", "note", message, "next warm-up", "", first_us=steps.warm_up.duration_ns / 1000)
+        yield one(
+            "warm-up",
+            "note",
+            message,
+            "next warm-up",
+            bottleneck="",
+            first_us=steps.warm_up.duration_ns / 1000,
+        )
     if steps.preparing_ns is not None and steps.preparing_share is not None:
         if 100 * steps.preparing_share >= limits.free_percent:
             share = percent_text(100 * steps.preparing_share)
             message = words(TEXTS, "preparing", time=time_text(steps.preparing_ns), share=share)
             figures = {"preparing_us": steps.preparing_ns / 1000}
             cost_ns = steps.preparing_ns * len(steps.steps)
-            yield one("late-begin", "note", message, "next preparing", "idle", cost_ns, **figures)
+            yield one("late-begin", "note", message, "next preparing", cost_ns, bottleneck="idle", **figures)
     whole_ns = sum(step.duration_ns for step in steps.steps)
     if steps.data_aug_share is not None and 100 * steps.data_aug_share >= limits.free_percent:
         message = words(TEXTS, "input bound", share=percent_text(100 * steps.data_aug_share))
         cost_ns = int(whole_ns * steps.data_aug_share)
-        yield one("input-bound", "warning", message, "next loading", "idle", cost_ns)
+        yield one("input-bound", "warning", message, "next loading", cost_ns, bottleneck="idle")
     if steps.refresh_share is not None and 100 * steps.refresh_share >= limits.free_percent:
         message = words(TEXTS, "refresh", share=percent_text(100 * steps.refresh_share))
         cost_ns = int(whole_ns * steps.refresh_share)
-        yield one("iteration-tail", "note", message, "next refresh", "communication", cost_ns)
+        yield one("iteration-tail", "note", message, "next refresh", cost_ns, bottleneck="communication")
 
 
 def _jitter_text(steps: Steps, n: int, limits: Criteria) -> Words:
