@@ -21,7 +21,8 @@ from npulse.core.formats.profiling.database.operators import read_database_opera
 from npulse.core.formats.profiling.database.parts import parts_of
 from npulse.core.formats.profiling.database.settings import read_database_settings
 from npulse.core.formats.profiling.database.timeline import read_database_timelines
-from npulse.core.formats.profiling.msmonitor import MonitorLog, monitor_files, read_msmonitor
+from npulse.core.formats.profiling.msmonitor import read_msmonitor
+from npulse.core.formats.profiling.msmonitor_log import MonitorLog, monitor_files
 from npulse.core.formats.profiling.msmonitor_views import operators_of as monitor_operators
 from npulse.core.formats.profiling.msmonitor_views import timelines_of as monitor_timelines
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable, read_operators

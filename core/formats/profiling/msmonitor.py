@@ -7,9 +7,7 @@ disk is often cut; it waits for its rest.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,12 @@ from ..json_window import Notes, open_input, shown_path
 from ..text_lines import LineNotes
 from .json_facts import whole_of
 from .msmonitor_columns import TaskColumns, tasks_of
+from .msmonitor_log import FILE_NAME, MonitorLog
 from .settings import groups_of
-from .timeline import NONE, Codes, Integers, Span, Tasks
+from .timeline import Span
 from .trace_tables import Labels
 
-MAX_FILE_BYTES = 4 << 30
+MAXFILE_NAME_BYTES = 4 << 30
 MAX_LINES = 5_000_000
 MAX_LINE_BYTES = 1 << 20
 MAX_MARKS = 100_000
@@ -36,7 +35,6 @@ MAX_GROUP_RECORDS = 16
 MAX_LABEL_BYTES = 1 << 26
 BLOCK_BYTES = 1 << 19
 
-_FILE = re.compile(r"msmonitor_(\d{1,10})_(\d{14,20})_(-?\d{1,9})\.jsonl", re.ASCII)
 _CALLS = ("API", "AclAPI", "NodeAPI", "RuntimeAPI")
 _KEYS = {
     "Kernel": {
@@ -56,63 +54,6 @@ _KEYS = {
     },
     "calls": {"stream": "threadId", "connection": "correlationId", "kind": "kind"},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class MonitorFiles:
-    """Files of one process in the order in which they were written. rank: None where it is none."""
-
-    pid: int
-    rank: int | None
-    paths: tuple[Path, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MonitorLog:
-    """Records of one process; tasks in order of their start, arrays as long as theirs.
-
-    kernels: kind is the task type (KERNEL_AICORE ...). communication: kind is the group; counts: elements,
-    data_types, algorithms: codes into `texts` (NONE absent). calls: host calls, kind is API, AclAPI, NodeAPI
-    or RuntimeAPI, stream the thread. *_device: NONE where it is not said. kernel_file -> files, kernel_line
-    (from 1): where a kernel stands; for communication alike.
-    marks: of the user on the host, device_marks: the same on the device. rank_devices: rank -> devices,
-    groups: communicator -> ranks, group_labels: communicator -> the framework's name ("tp"); they are written
-    at the end. others: kinds of records that are not read -> how many. n_lines: all that were looked at;
-    n_dropped: those that could not be used. is_cut: a last line has no end.
-    """
-
-    files: tuple[str, ...]
-    kernels: Tasks
-    kernel_device: Integers
-    kernel_file: Codes
-    kernel_line: Integers
-    communication: Tasks
-    communication_device: Integers
-    communication_file: Codes
-    communication_line: Integers
-    counts: Integers
-    data_types: Codes
-    algorithms: Codes
-    calls: Tasks
-    texts: Sequence[str]
-    marks: tuple[Span, ...]
-    device_marks: tuple[Span, ...]
-    rank: int | None
-    pid: int | None
-    rank_devices: Mapping[int, tuple[int, ...]]
-    groups: Mapping[str, tuple[int, ...]]
-    group_labels: Mapping[str, str]
-    others: Mapping[str, int]
-    n_lines: int
-    n_dropped: int
-    is_cut: bool
-    problems: tuple[Problem, ...]
-
-    @property
-    def devices(self) -> tuple[int, ...]:
-        """Devices on which something ran."""
-        found = {*self.kernel_device.tolist(), *self.communication_device.tolist()}
-        return tuple(sorted(found - {NONE}))
 
 
 class MonitorReader:
@@ -154,7 +95,7 @@ class MonitorReader:
         self._notes = LineNotes(artifact)
         self._rest, self._line = b"", 1
         self._is_skipping = self._is_not_utf8 = False
-        if match := _FILE.fullmatch(Path(artifact).name):
+        if match := FILE_NAME.fullmatch(Path(artifact).name):
             self._pid = int(match[1])
             self._rank = None if int(match[3]) < 0 else int(match[3])
 
@@ -375,18 +316,6 @@ class MonitorReader:
             notes.add(problem.kind, problem.message, None)
 
 
-def monitor_files(paths: Iterable[Path]) -> tuple[MonitorFiles, ...]:
-    """Files by process, each process's in the order of the times in their names. Others are left out."""
-    found: dict[tuple[int, int], list[tuple[str, Path]]] = {}
-    for path in paths:
-        if match := _FILE.fullmatch(path.name):
-            found.setdefault((int(match[3]), int(match[1])), []).append((match[2], path))
-    return tuple(
-        MonitorFiles(pid, None if rank < 0 else rank, tuple(path for _, path in sorted(group)))
-        for (rank, pid), group in sorted(found.items())
-    )
-
-
 def read_msmonitor(
     paths: Path | Sequence[Path],
     *,
@@ -428,8 +357,8 @@ def read_msmonitor(
                 n_read += len(raw)
                 if not raw:
                     break
-                if n_read > MAX_FILE_BYTES:
-                    reader.note("limit", f"only the first {MAX_FILE_BYTES:,} bytes were read")
+                if n_read > MAXFILE_NAME_BYTES:
+                    reader.note("limit", f"only the first {MAXFILE_NAME_BYTES:,} bytes were read")
                     break
                 reader.feed(raw)
                 progress(Progress("read", min(n_read, size_bytes), size_bytes, "bytes"))
@@ -440,7 +369,7 @@ def read_msmonitor(
 
 
 def _time_of(path: Path) -> tuple[str, str]:
-    match = _FILE.fullmatch(path.name)
+    match = FILE_NAME.fullmatch(path.name)
     return (match[2] if match else "", path.name)
 
 

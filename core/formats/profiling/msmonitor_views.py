@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .columns import BY_NAME
-from .msmonitor import MonitorLog
+from .msmonitor_log import MonitorLog
 from .operators import OperatorTable
 from .timeline import NONE, Codes, HostCalls, Tasks, Timeline
 from .type_names import COMMUNICATION, collective_type, core_type_of, type_in

@@ -16,12 +16,8 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.profiling import msmonitor
-from npulse.core.formats.profiling.msmonitor import (
-    MonitorLog,
-    MonitorReader,
-    monitor_files,
-    read_msmonitor,
-)
+from npulse.core.formats.profiling.msmonitor import MonitorReader, read_msmonitor
+from npulse.core.formats.profiling.msmonitor_log import MonitorLog, monitor_files
 from npulse.core.formats.profiling.msmonitor_views import (
     operators_of,
     timelines_of,
