@@ -22,6 +22,10 @@ MakeRun = Callable[..., Run]
 async def shown_lines(app: NpulseApp) -> list[str]:
     async with app.run_test(size=(100, 30)) as pilot:
         await app.workers.wait_for_complete()
+        for _ in range(200):  # a machine that does other things too
+            if app.pane is not None:
+                break
+            await pilot.pause(0.02)
         await pilot.pause()
         pane = app.pane
         assert isinstance(pane, PendingPane)
