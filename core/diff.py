@@ -29,8 +29,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "new": ("new: {message}", "新增：{message}"),
     "gone": ("gone: {message}", "消失：{message}"),
     "gone-unread": (
-        "not told any more, but the later run could not be read whole: {message}",
-        "不再出现，但后一次运行未能完整读取：{message}",
+        "not told any more, but the later run could not be read or judged whole: {message}",
+        "不再出现，但后一次运行未能完整读取或判断：{message}",
     ),
     "told": (
         "{area}: {n_new} new, {n_gone} gone, {n_same} as before; verdict {before} -> {after}",
@@ -69,6 +69,7 @@ def diff(
     counted: Counter[str] = Counter({"new": 0, "gone": 0, "same": 0})
     summary: dict[str, object] = {}
     n_compared = 0
+    is_unknown = False
     unknown: list[UsageError] = []
     for area in AREAS:
         check(is_cancelled)
@@ -86,6 +87,7 @@ def diff(
                 told.append(say(TEXTS, "told-only", options.lang, area=title, which=which))
             continue
         n_compared += 1
+        is_unknown |= "unknown" in (sides[0].report.verdict, sides[1].report.verdict)
         own = _changes_of(area, runs, own_asked, progress, is_cancelled)
         if own is not None:
             findings += own.report.findings
@@ -125,7 +127,9 @@ def diff(
     return Report(
         command=COMMAND,
         run=str(after),
-        verdict=verdict_from(findings, kept, has_unknown=any(one.role == "unknown" for one in findings)),
+        verdict=verdict_from(
+            findings, kept, has_unknown=is_unknown or any(one.role == "unknown" for one in findings)
+        ),
         findings=tuple(findings),
         counts=dict(counted),
         summary=summary,
@@ -195,7 +199,7 @@ def _compared(before: Report, after: Report, lang: Lang) -> tuple[list[Finding],
     for key, finding in new.items():
         if key not in old and finding.severity != "note":
             made.append(_as(finding, "new", lang))
-    is_whole = not after.problems and after.verdict != "incomplete"
+    is_whole = not after.problems and after.verdict not in ("incomplete", "unknown")
     for key, finding in old.items():
         if key not in new and finding.severity != "note":
             gone = _as(finding, "gone" if is_whole else "gone-unread", lang)

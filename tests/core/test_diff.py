@@ -65,6 +65,19 @@ def test_new_and_gone_findings_of_every_area(tmp_path: Path) -> None:
     assert (gone.severity, gone.role) == ("note", "ok") and gone.message.startswith("gone: ")
 
 
+def test_a_run_that_says_nothing_is_not_a_better_one(tmp_path: Path) -> None:
+    idle = profile(tmp_path / "idle", {"MatMulV2": 100}, gap_us=300)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "kernel_details.csv").write_text(HEAD)
+    report = told(idle, empty)
+    assert report.verdict == "unknown" and report.exit_code() == 4
+    gone = next(f for f in report.findings if f.rule == "performance.idle")
+    assert (gone.role, gone.figures["change"]) == ("unknown", "gone-unread")
+    back = told(empty, idle)
+    assert back.verdict == "unknown" and back.exit_code() == 4 and back.counts["new"] >= 1
+
+
 def test_what_stands_in_both_is_only_counted(tmp_path: Path) -> None:
     one = profile(tmp_path / "a", {"MatMulV2": 100}, gap_us=300)
     two = profile(tmp_path / "b", {"MatMulV2": 100}, gap_us=300)
