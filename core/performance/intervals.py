@@ -63,6 +63,17 @@ def overlap(left: Intervals, right: Intervals) -> Intervals:
     return Intervals(times[at], times[at + 1])
 
 
+def within(covered: Intervals, start_ns: int, end_ns: int) -> Intervals:
+    """The part from start_ns to end_ns. Cost: a search, and what lies in it: for many windows of one set."""
+    first = int(np.searchsorted(covered.ends_ns, start_ns, side="right"))
+    last = int(np.searchsorted(covered.starts_ns, end_ns, side="left"))
+    if last <= first or end_ns <= start_ns:
+        return EMPTY
+    return Intervals(
+        np.maximum(covered.starts_ns[first:last], start_ns), np.minimum(covered.ends_ns[first:last], end_ns)
+    )
+
+
 def without(left: Intervals, right: Intervals) -> Intervals:
     """The time that the left set covers and the right one does not."""
     if not len(left) or not len(right):

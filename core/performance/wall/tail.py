@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..intervals import EMPTY, Intervals, gaps, overlap, union, without
+from ..intervals import EMPTY, Intervals, gaps, union, within, without
 from .device_work import COMMUNICATION, KERNEL
 from .record import Wall
 
@@ -67,7 +67,7 @@ def tail_of(wall: Wall | None) -> SerialTail | None:
         if step.start_ns is not None and step.end_ns is not None and step.end_ns > step.start_ns
     ] or [(wall.start_ns, wall.end_ns)]
     tails = [_tail_start(parallel, start, end) for start, end in windows]
-    spans = [_window(start, end) for start, (_, end) in zip(tails, windows, strict=True)]
+    spans = [(start, end) for start, (_, end) in zip(tails, windows, strict=True)]
     exposed = without(wall.communication, wall.compute)
     last_start, last_end = tails[-1], windows[-1][1]
     serial = gaps(parallel, wall.start_ns, wall.end_ns)
@@ -78,18 +78,18 @@ def tail_of(wall: Wall | None) -> SerialTail | None:
     else:
         longest = Stretch(wall.end_ns, 0, 0, 0)
     last_kernel = int(wall.compute.ends_ns[-1]) if len(wall.compute) else wall.start_ns
-    behind = overlap(wall.communication, _window(last_kernel, wall.end_ns))
+    behind = within(wall.communication, last_kernel, wall.end_ns)
     return SerialTail(
         n_lanes=len(lanes),
         tail=_stretch(wall, last_start, last_end),
-        tails_ns=sum(end - start for start, (_, end) in zip(tails, windows, strict=True)),
+        tails_ns=sum(end - start for start, end in spans),
         steps_ns=sum(end - start for start, end in windows),
         n_steps=len(windows),
         longest=longest,
         communication_ns=behind.total_ns,
         parallel_ns=parallel.total_ns,
-        tails_busy_ns=sum(overlap(wall.busy, window).total_ns for window in spans),
-        tails_communication_ns=sum(overlap(exposed, window).total_ns for window in spans),
+        tails_busy_ns=sum(within(wall.busy, *span).total_ns for span in spans),
+        tails_communication_ns=sum(within(exposed, *span).total_ns for span in spans),
     )
 
 
@@ -109,20 +109,14 @@ def parallel_of(lanes: list[Intervals]) -> Intervals:
     return union(begins, stops - begins)
 
 
-def _window(start_ns: int, end_ns: int) -> Intervals:
-    if end_ns <= start_ns:
-        return EMPTY
-    return Intervals(np.array([start_ns], np.int64), np.array([end_ns], np.int64))
-
-
 def _tail_start(parallel: Intervals, start_ns: int, end_ns: int) -> int:
     """The last instant in the window at which two lanes were busy, else its start."""
-    inside = overlap(parallel, _window(start_ns, end_ns))
+    inside = within(parallel, start_ns, end_ns)
     return int(inside.ends_ns[-1]) if len(inside) else start_ns
 
 
 def _stretch(wall: Wall, start_ns: int, end_ns: int) -> Stretch:
-    busy = overlap(wall.busy, _window(start_ns, end_ns)).total_ns
+    busy = within(wall.busy, start_ns, end_ns).total_ns
     work = wall.work
     if work is None:
         return Stretch(start_ns, end_ns - start_ns, busy, 0)

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.performance.intervals import EMPTY, Intervals, gaps, n_overlapping, overlap, union, without
+from npulse.core.performance.intervals import (
+    EMPTY,
+    Intervals,
+    gaps,
+    n_overlapping,
+    overlap,
+    union,
+    within,
+    without,
+)
 
 SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=12)
 BASE_NS = 1_736_408_883_688_177_930  # so large that a float64 would round it
@@ -50,6 +59,12 @@ def test_gaps(spans: list[tuple[int, int]], start: int, length: int) -> None:
     busy = covered(spans)
     inside = set(range(min(busy), max(busy) + 1)) if busy else set()
     assert points(gaps(made(spans))) == inside - busy
+
+
+@given(SPANS, st.integers(-3, 60), st.integers(-5, 30))
+def test_a_window(spans: list[tuple[int, int]], start: int, length: int) -> None:
+    window = set(range(start, start + length))
+    assert points(within(made(spans), BASE_NS + start, BASE_NS + start + length)) == covered(spans) & window
 
 
 @given(SPANS)
