@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...findings import Problem
+from ...text import safe_text
 from .records import ClusterStep, Read, ranks_of
 from .steps import STEP_TIMES, step_time_of
 from .table_records import Rows, Spelled, integers, read_rows, records_of, texts, times
@@ -137,7 +139,16 @@ def read_cluster_steps(path: Path, *, root: Path | None = None) -> Read[ClusterS
             tp=rows.integer("tp"),
         )
 
-    return records_of(rows, make)
+    found = records_of(rows, make)
+    nobody = [one for one in found.records if one.kind.lower() == "rank" and one.rank is None]
+    if not nobody:
+        return found
+    message = (
+        f"rows of ranks without a rank in Index: {len(nobody):,}, which are of nobody; the first has"
+        f" '{safe_text(nobody[0].index, 40)}'"
+    )
+    problem = Problem(rows.table.artifact, "bad-record", message, line=nobody[0].time.line)
+    return replace(found, problems=(*found.problems, problem))
 
 
 def read_free_times(path: Path, *, root: Path | None = None) -> Read[FreeTime]:

@@ -60,7 +60,9 @@ def test_steps_of_ranks_and_stages(path: Path) -> None:
         + "50,rank,p2p,1,2,3,4,5,6,7,8,9,,,\n"
     )
     read = read_cluster_steps(path, root=path.parent)
-    assert read.problems == () and read.n_dropped == 0
+    assert read.n_dropped == 0
+    assert [(one.kind, one.line) for one in read.problems] == [("bad-record", 4)]
+    assert "1, which are of nobody; the first has 'p2p'" in read.problems[0].message
     rank, stage, other = read.records
     assert (rank.kind, rank.index, rank.rank, rank.ranks) == ("rank", "3", 3, ())
     assert (rank.dp, rank.pp, rank.tp) == (0, 1, None)
