@@ -30,6 +30,6 @@ def read_manifest(path: Path, *, root: Path | None = None) -> Mapping[str, Any]:
             raise InputError(f"reading failed: {error.strerror}", path=path) from error
     try:
         found: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML; numbers and dates that Python refuses
         raise InputError(f"this is no TOML: {error}", path=path) from error
     return found

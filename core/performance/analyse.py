@@ -193,9 +193,19 @@ def analyse(
         raise InputError(
             "nothing of the profiles here can be read",
             path=run.path,
-            hint=work.problems[0].message if work.problems else "name the folder of a profile",
+            hint=_placed(work.problems[0]) if work.problems else "name the folder of a profile",
         )
     return done
+
+
+def _placed(problem: Problem) -> str:
+    """A problem in one line, with the file and the place in it."""
+    place = problem.artifact
+    if problem.line is not None:
+        place += f":{problem.line}"
+    elif problem.byte is not None:
+        place += f" @ byte {problem.byte}"
+    return f"{place}: {problem.message}"
 
 
 def analysed(profile: Profile, settings: Settings, record: Mapping[str, Any] | None = None) -> Analysed:

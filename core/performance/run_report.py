@@ -9,7 +9,7 @@ from typing import Any
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, reports_of_each
 from npulse.core.errors import InputError, UsageError
-from npulse.core.findings import with_problems
+from npulse.core.findings import Problem, with_problems
 from npulse.core.formats.manifest import read_manifest
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
@@ -20,6 +20,7 @@ from .analyse import OnUpdate, Performance, analyse, changes_between
 from .criteria import Criteria, Settings
 from .report import changes_report, report
 from .sources import CLUSTERS, KERNELS, ONE_RANK
+from .wall.serving import unusable_in
 
 READ = ONE_RANK | KERNELS | CLUSTERS
 """Kinds that make a round one with a profile."""
@@ -161,28 +162,37 @@ def look(
     on_update: OnUpdate | None = None,
 ) -> Performance:
     """The analysis of one selection. InputError where nothing of it can be read."""
-    return analyse(
+    record, problems = round_record(run, chosen.artifacts)
+    found = analyse(
         run,
         chosen.round,
         chosen.artifacts,
         settings_of(options),
         earlier=chosen.earlier,
-        record=round_record(run, chosen.artifacts),
+        record=record,
         progress=progress,
         is_cancelled=is_cancelled,
         on_update=on_update,
     )
+    return replace(found, problems=(*found.problems, *problems)) if problems else found
 
 
-def round_record(run: Run, artifacts: Sequence[Artifact]) -> Mapping[str, Any] | None:
-    """What the round's own manifest says, None where there is none or it is broken (discovery tells that)."""
+def round_record(
+    run: Run, artifacts: Sequence[Artifact]
+) -> tuple[Mapping[str, Any] | None, tuple[Problem, ...]]:
+    """What the round's own manifest says, None where there is none or it is broken; what cannot be used."""
     manifest = next((a for a in artifacts if a.kind == "npulse.round"), None)
     if manifest is None:
-        return None
+        return None, ()
     try:
-        return read_manifest(manifest.path, root=run.path if run.path.is_dir() else None)
-    except InputError:
-        return None
+        record = read_manifest(manifest.path, root=run.path if run.path.is_dir() else None)
+    except InputError as error:
+        return None, (Problem.from_error(error, manifest.relative),)
+    names = unusable_in(record)
+    if not names:
+        return record, ()
+    message = f"{', '.join(names)}: no finite number above 0; not used"
+    return record, (Problem(manifest.relative, "bad-record", message),)
 
 
 def _area_report(run: Run, chosen: Selection, found: Performance, options: AnalysisOptions) -> AreaReport:

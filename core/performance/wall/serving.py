@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
@@ -74,23 +74,39 @@ def serving_of(
 
 def _written(record: Mapping[str, Any] | None) -> dict[str, float]:
     """Figures of a manifest that are numbers above 0."""
-    if not isinstance(record, Mapping):
-        return {}
-    tables = [record, *(record.get(name) for name in ("serving", "figures", "result"))]
     found: dict[str, float] = {}
-    for table in tables:
-        if not isinstance(table, Mapping):
-            continue
-        for key in _KEYS:
-            value = table.get(key)
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                try:
-                    number = float(value)
-                except OverflowError:
-                    continue
-                if math.isfinite(number) and number > 0:
-                    found.setdefault(key, number)
+    for key, _, value in _entries(record):
+        number = _number(value)
+        if number is not None:
+            found.setdefault(key, number)
     return found
+
+
+def unusable_in(record: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Which figures of a manifest are there and no numbers above 0, by their full names."""
+    return tuple(name for _, name, value in _entries(record) if _number(value) is None)
+
+
+def _entries(record: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
+    """(key, full name, value) of all that is written under our keys."""
+    if not isinstance(record, Mapping):
+        return
+    for table_name in ("", "serving", "figures", "result"):
+        table = record.get(table_name) if table_name else record
+        if isinstance(table, Mapping):
+            for key in _KEYS:
+                if key in table:
+                    yield key, f"{table_name}.{key}" if table_name else key, table[key]
+
+
+def _number(value: Any) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and number > 0 else None
 
 
 def _of_ranges(ranges: tuple[Span, ...], step_ms: float | None) -> Serving | None:

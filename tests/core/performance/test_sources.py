@@ -146,6 +146,45 @@ def test_serving_figures_of_the_manifest(tmp_path: Path) -> None:
     assert missed.verdict == "fail" and missed.findings[0].severity == "error"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[[",
+        "a = " + "9" * 5000,
+        "a = " + "[" * 5000,
+        "name = '\\ud800",
+        "a = 2020-13-01",
+        "#" * (1 << 20) + "#",
+    ],
+)
+def test_a_manifest_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+    write(tmp_path / "round1" / "kernel_details.csv", rows(3, 10))
+    write(tmp_path / "round1" / "round.toml", text)
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert [problem.artifact for problem in report.problems] == ["round1/round.toml"]
+    assert report.verdict == "incomplete" and report.exit_code() == 4 and report.counts["rows"] == 3
+
+
+def test_figures_of_a_manifest_that_are_none_are_told(tmp_path: Path) -> None:
+    write(tmp_path / "round1" / "kernel_details.csv", rows(3, 10))
+    write(
+        tmp_path / "round1" / "round.toml",
+        'step_ms = nan\n[serving]\nfirst_token_ms = "x"\ntokens_per_s = 41.0\n[result]\nstep_ms = [1]\n',
+    )
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.summary["tokens_per_s"] == 41.0 and report.exit_code() == 4
+    assert [problem.message for problem in report.problems] == [
+        "step_ms, serving.first_token_ms, result.step_ms: no finite number above 0; not used"
+    ]
+
+
+def test_where_nothing_can_be_read_the_file_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "cluster_analysis_output" / "cluster_communication.json", '{"p2p": 5, "collective": []}')
+    with pytest.raises(InputError) as raised:
+        report_of([tmp_path], AnalysisOptions())
+    assert "cluster_analysis_output/cluster_communication.json" in str(raised.value.hint)
+
+
 def test_updates_come_before_the_end(tmp_path: Path) -> None:
     for rank in (0, 1, 2):
         session = tmp_path / f"host_{rank}_20260101000000000_ascend_pt"
