@@ -248,7 +248,11 @@ def _together(
     ranks = _ranks(work, files, loaded, profiles)
     profiles = tuple(_by_its_ranks(one, ranks) for one in profiles)
     main = _main(work.settings, profiles, ranks)
-    changes = _changes(work.settings, profiles[main], before) if before is not None and profiles else None
+    changes = (
+        _changes(work.settings, profiles[main], before, found.round)
+        if before is not None and profiles
+        else None
+    )
     done = replace(
         found,
         stage=stage,
@@ -391,10 +395,10 @@ def _before(work: _Work, earlier: Earlier) -> Performance | None:
     return None
 
 
-def _changes(settings: Settings, now: Analysed, before: Performance) -> Changes | None:
+def _changes(settings: Settings, now: Analysed, before: Performance, name: str) -> Changes | None:
     """Against the same rank of the round before, else its first profile."""
     earlier = _same_rank(before, now)
-    return compared(earlier, now, settings, before.round, "") if earlier is not None else None
+    return compared(earlier, now, settings, before.round, name) if earlier is not None else None
 
 
 def changes_between(before: Performance, after: Performance, old: str, new: str) -> Changes | None:

@@ -10,11 +10,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "answer-compute": ("first: COMPUTE", "首要：计算"),
     "answer-unknown": ("first: unknown", "首要：未知"),
     "why-slow-computing": (
-        "It computes {percent} % longer than is typical of the ranks; waiting for it: {n}.",
+        "It computes {percent} % longer than is typical; ranks that wait for it: {n}.",
         "其计算比典型值长 {percent} %；等待本卡的卡数：{n}。",
     ),
     "why-slow-host": (
-        "Its host is late: it computes and idles {percent} % longer than is typical of the ranks; waiting for it: {n}.",
+        "Its host is late: it computes and idles {percent} % longer than is typical; ranks that wait for it: {n}.",
         "其主机侧偏慢：计算加空闲比典型值长 {percent} %；等待本卡的卡数：{n}。",
     ),
     "why-waits": ("{label} waits in collectives for {slow}.", "{label} 在集合通信中等待 {slow}。"),

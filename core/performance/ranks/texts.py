@@ -25,7 +25,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "no-waiting": ("its communication was not recorded", "未记录其通信耗时"),
     "victims": (
-        "Waiting for it: {n}; {most} with the most communication ({most_us} us) is a victim, not the cause.",
+        "Ranks that wait for it: {n}; {most} with the most communication ({most_us} us) is a victim, not the cause.",
         "有 {n} 卡在等它；通信耗时最大的 {most}（{most_us} us）是受害者而非原因。",
     ),
     "victims-none": ("No rank is seen to wait for it.", "未见其他卡在等它。"),
