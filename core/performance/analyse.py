@@ -23,6 +23,7 @@ from .changes.side import side_of
 from .cluster import load_clusters
 from .criteria import Settings
 from .loading import load_tables, with_timelines
+from .one_step import of_step, steps_in
 from .operators.analysis import Operators, operators_of
 from .operators.calls import calls_of
 from .operators.usable import usable
@@ -97,7 +98,7 @@ class Performance:
 
     def ranks_with(self, profile: Profile) -> Ranks | None:
         """The job that a profile is of."""
-        return next((one for one in self.ranks if profile in one.profiles), None)
+        return next((job for job in self.ranks if any(profile is one for one in job.profiles)), None)
 
 
 OnUpdate = Callable[[Performance], None]
@@ -157,7 +158,7 @@ def analyse(
     rows and its sums by type, then tables, timelines later.
 
     earlier: the rounds before, oldest first. record: the round's manifest. Raises InputError where nothing of
-    it can be read, Cancelled.
+    it can be read or nothing is of the step that is asked for, Cancelled.
     """
     root = run.path if run.path.is_dir() else run.path.parent
     work = _Work(root, settings, progress, is_cancelled)
@@ -187,6 +188,8 @@ def analyse(
             one,
             with_timelines(one, profiles, root, work.problems, progress=progress, is_cancelled=is_cancelled),
         )
+    if settings.step is not None and loaded and not kernels:
+        _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
     before = _before(work, earlier)
     done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
     if not done.profiles and not done.kernels and not done.raw:
@@ -196,6 +199,15 @@ def analyse(
             hint=_placed(work.problems[0]) if work.problems else "name the folder of a profile",
         )
     return done
+
+
+def _check_step(run: Run, step: int, profiles: Sequence[Profile]) -> None:
+    """InputError where no profile has anything of the step: an empty report would look like an idle one."""
+    known = steps_in(profiles)
+    if step not in known:
+        shown = ", ".join(map(str, known[:16])) + (" ..." if len(known) > 16 else "")
+        hint = f"steps: {shown}" if known else "no table here says which step a row is of"
+        raise InputError(f"nothing of step {step} here", path=run.path, hint=hint)
 
 
 def _placed(problem: Problem) -> str:
@@ -211,25 +223,11 @@ def _placed(problem: Problem) -> str:
 def analysed(profile: Profile, settings: Settings, record: Mapping[str, Any] | None = None) -> Analysed:
     """One profile with all that is said of it alone."""
     if settings.step is not None:
-        profile = _of_step(profile, settings.step)
+        profile = of_step(profile, settings.step)
     used = usable(profile.operators) if profile.operators is not None else None
     wall = analyse_wall(profile, used.rows if used is not None else None, settings.criteria, record)
     wall_ns = wall.wall.wall_ns if wall.wall is not None else None
     return Analysed(profile, operators_of(profile, used, wall_ns, settings.criteria), wall)
-
-
-def _of_step(profile: Profile, step: int) -> Profile:
-    """What the profile says of one step alone. Timelines are left out: they do not say which step a task is
-    of, and figures of all steps would stand beside those of one."""
-    table = profile.operators
-    return replace(
-        profile,
-        operators=table.taken(table.values("step") == step) if table is not None else None,
-        timeline=None,
-        steps=tuple(one for one in profile.steps if one.step == str(step)),
-        types=(),
-        communications=tuple(one for one in profile.communications if one.step in (str(step), f"step{step}")),
-    )
 
 
 def _together(
@@ -278,8 +276,10 @@ def _ranks(
     """Jobs with at least two ranks. Folders that were never exported count: a rank is missing there."""
     walls = {one.profile.name: one.wall.wall for one in profiles if one.wall.wall is not None}
     jobs: dict[str, list[Profile]] = {}
+    each = iter(profiles)  # of the step that is asked for, where one is
     for one, made in loaded:
-        jobs.setdefault(one.job, []).extend(profile for profile in made if profile.rank is not None)
+        own = [next(each).profile for _ in made]
+        jobs.setdefault(one.job, []).extend(profile for profile in own if profile.rank is not None)
     never: dict[str, list[tuple[str, str, int | None]]] = {}
     for one in files:
         if not one.is_measured and one.rank is not None and any(kind in RAW for kind in one.by_kind):
@@ -418,7 +418,8 @@ def _same_rank(before: Performance, now: Analysed) -> Analysed | None:
     same = [one for one in candidates if one.profile.rank == now.profile.rank]
     if same:
         return same[0]
-    return before.shown if before.shown in candidates else candidates[0] if candidates else None
+    is_shown = any(one is before.shown for one in candidates)
+    return before.shown if is_shown else candidates[0] if candidates else None
 
 
 def compared(before: Analysed, now: Analysed, settings: Settings, old: str, new: str) -> Changes | None:

@@ -63,7 +63,7 @@ def _profiles(found: Performance) -> Iterator[Iterable[Advice]]:
     shown = found.shown
     for one in found.profiles:
         ranks = found.ranks_with(one.profile)
-        is_peer = shown is not None and ranks is not None and shown.profile in ranks.profiles
+        is_peer = shown is not None and ranks is not None and found.ranks_with(shown.profile) is ranks
         if one is shown:
             yield one.advice
         elif is_peer:

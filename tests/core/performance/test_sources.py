@@ -95,6 +95,25 @@ def test_one_step_alone(tmp_path: Path) -> None:
     assert report_of([tmp_path], AnalysisOptions()).report.summary["total_us"] == 160
     one = report_of([tmp_path], AnalysisOptions(step=2)).report.summary
     assert (one["total_us"], one["wall_us"], one["busy_us"]) == (120, 180, 120)
+    for step in (3, -1, 10**20):
+        with pytest.raises(InputError, match=f"nothing of step {step} here") as raised:
+            report_of([tmp_path], AnalysisOptions(step=step))
+        assert raised.value.hint == "steps: 1, 2"
+
+
+def test_one_step_of_several_ranks(tmp_path: Path) -> None:
+    for rank, factor in ((0, 1), (1, 1), (2, 3)):
+        session = tmp_path / f"host_{rank}_20260101000000000_ascend_pt"
+        lines = [HEAD]
+        for step, us in ((1, 10), (2, 10 * factor), (7, 10))[: 2 if rank else 3]:
+            lines += [f"{step},Add,Add,AI_CORE,{AT + 1000 * step + 50 * i}.000\t,{us},0,\n" for i in range(4)]
+        write(session / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", "".join(lines))
+        write(session / f"profiler_info_{rank}.json", '{"config": {"common_config": {}}}')
+    first, second, alone = (report_of([tmp_path], AnalysisOptions(step=n)).report for n in (1, 2, 7))
+    assert not any(one.rule == "performance.slow-rank" for one in first.findings)
+    slow = next(one for one in second.findings if one.rule == "performance.slow-rank")
+    assert slow.subject == "rank 2" and second.summary["total_us"] == 120
+    assert alone.counts["rows"] == 4 and alone.summary["total_us"] == 40
 
 
 def test_rounds_and_ranks_that_are_not_there(tmp_path: Path) -> None:
