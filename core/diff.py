@@ -194,7 +194,8 @@ def _changes_of(
 
 def _compared(before: Report, after: Report, lang: Lang) -> tuple[list[Finding], Counter[str]]:
     """New findings as they are, those that are gone as notes; what stayed is only counted."""
-    old, new = _keyed(before), _keyed(after)
+    is_one = max(map(_n_ranks, (before, after))) < 2
+    old, new = (_keyed(report, is_one=is_one) for report in (before, after))
     made: list[Finding] = []
     for key, finding in new.items():
         if key not in old and finding.severity != "note":
@@ -212,12 +213,17 @@ def _compared(before: Report, after: Report, lang: Lang) -> tuple[list[Finding],
     return made, counts
 
 
-def _keyed(report: Report) -> dict[tuple[str, str], Finding]:
-    """By rule and subject; what is said of a whole rank, device or run is the same for another of them."""
+def _n_ranks(report: Report) -> int:
+    return len({artifact.rank for artifact in report.artifacts if artifact.rank is not None})
+
+
+def _keyed(report: Report, *, is_one: bool) -> dict[tuple[str, str], Finding]:
+    """By rule and subject. is_one: neither run has more than one rank: what is said of a whole rank or
+    device is then the same for another."""
     found: dict[tuple[str, str], Finding] = {}
     whole = Path(report.run).name
     for one in report.findings:
-        is_whole = one.subject == whole or _WHOLE.fullmatch(one.subject) is not None
+        is_whole = one.subject == whole or (is_one and _WHOLE.fullmatch(one.subject) is not None)
         found.setdefault((one.rule, "" if is_whole else one.subject), one)
     return found
 

@@ -286,8 +286,7 @@ def _ranks(
             never.setdefault(one.job, []).append((f"rank {one.rank}", one.name, one.rank))
     found = []
     for job, members in jobs.items():
-        numbers = [profile.rank for profile in members]
-        if len(set(numbers)) < len(numbers) or len(members) + len(never.get(job, ())) < 2:
+        if len({profile.rank for profile in members}) + len(never.get(job, ())) < 2:
             continue
         found.append(ranks_of(job, members, walls, work.settings.criteria, never.get(job, ())))
     return tuple(found)

@@ -11,6 +11,7 @@ from .advice import AREA
 from .analyse import Performance
 from .changes.advice import advice_of_changes
 from .changes.compare import Changes
+from .kernel.advice import is_judged
 from .report_facts import TOP, counts, summary
 from .report_lines import told
 from .table import changes_table, kinds_of, performance_table
@@ -85,13 +86,17 @@ def _kept(found: Performance) -> tuple[Any, ...]:
 
 
 def verdict_of(found: Performance) -> Verdict:
-    """Raw data alone is unknown; a source that has no end, or a problem, is incomplete."""
+    """Raw data alone is unknown, and so is a run of which one part, or a criterion of the user, could not be
+    judged; a source that has no end, or a problem, is incomplete."""
     if found.so_far is not None:
         return "incomplete"
     findings = [advice.finding("en") for advice in found.advice]
-    has_figures = bool(found.kernels) or any(
-        one.wall.bottleneck.answer != "unknown" for one in found.profiles
+    has_unknown = (
+        not (found.profiles or found.kernels)
+        or any(one.wall.bottleneck.answer == "unknown" for one in found.profiles)
+        or not all(map(is_judged, found.kernels))
+        or any(finding.rule == "performance.criterion-unknown" for finding in findings)
     )
-    verdict = verdict_from(findings, found.problems, has_unknown=not has_figures)
+    verdict = verdict_from(findings, found.problems, has_unknown=has_unknown)
     is_cut = any(one.wall.wall is not None and one.wall.wall.is_cut for one in found.profiles)
     return "incomplete" if is_cut and verdict != "fail" else verdict

@@ -78,6 +78,17 @@ def test_a_run_that_says_nothing_is_not_a_better_one(tmp_path: Path) -> None:
     assert back.verdict == "unknown" and back.exit_code() == 4 and back.counts["new"] >= 1
 
 
+def test_another_slow_rank_is_another_finding(tmp_path: Path) -> None:
+    for run, slow in (("a", 2), ("b", 0)):
+        for rank in range(3):
+            folder = tmp_path / run / f"host_{rank}_20260101000000000_ascend_pt"
+            profile(folder / "ASCEND_PROFILER_OUTPUT", {"MatMulV2": 150 if rank == slow else 100})
+            (folder / f"profiler_info_{rank}.json").write_text('{"config": {"common_config": {}}}')
+    report = told(tmp_path / "a", tmp_path / "b")
+    changed = [(f.figures["change"], f.subject) for f in report.findings if f.rule == "performance.slow-rank"]
+    assert sorted(changed) == [("gone", "rank 2"), ("new", "rank 0")] and report.verdict == "warn"
+
+
 def test_what_stands_in_both_is_only_counted(tmp_path: Path) -> None:
     one = profile(tmp_path / "a", {"MatMulV2": 100}, gap_us=300)
     two = profile(tmp_path / "b", {"MatMulV2": 100}, gap_us=300)

@@ -129,6 +129,13 @@ def summary_of(
     )
 
 
+def is_judged(kernel: KernelProfile) -> bool:
+    """Whether there is enough for any check: pipes, a roof, lines, instructions or the tool's advice."""
+    row = summary_of(kernel)
+    has_code = kernel.lines is not None or kernel.instructions is not None
+    return bool(row.pipes or row.roof or has_code or kernel.advice)
+
+
 def _spread(case: Case) -> float | None:
     found = []
     for kind in kinds_in(case):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from .stragglers import FEW, Spread, Straggler, spread_of, straggler_of
 from .texts import TEXTS
 from .times import RankTimes, times_of
 
+_TIMES = re.compile(r"(?<!\d)\d{14,17}(?!\d)")
+
 SHOWN_LINKS = 5
 
 
@@ -28,7 +31,8 @@ class Ranks:
     """The ranks of one job side by side. job: their folder.
 
     times: of every rank that has some. left_out: ranks without real work. stragglers: one a group of peers
-    at most, the costliest first. paired: their collectives.
+    at most, the costliest first. paired: their collectives. older: earlier sessions of ranks that have
+    a newer one; they are in no comparison.
     """
 
     job: str
@@ -39,6 +43,7 @@ class Ranks:
     spreads: tuple[Spread, ...]
     paired: Paired
     profiles: tuple[Profile, ...]
+    older: tuple[Profile, ...] = ()
 
 
 def ranks_of(
@@ -48,7 +53,9 @@ def ranks_of(
     criteria: Criteria,
     raw: Sequence[tuple[str, str, int | None]] = (),
 ) -> Ranks:
-    """Compare the ranks of a job. raw: (label, folder, rank) of those that were never exported."""
+    """Compare the ranks of a job, the newest session of each. raw: (label, folder, rank) of those that were
+    never exported."""
+    profiles, older = _newest(profiles)
     times = times_of(profiles, walls)
     left_out = unrecorded(times, raw)
     gone = {one.name for one in left_out}
@@ -72,12 +79,28 @@ def ranks_of(
         tuple(spread_of(group, compared) for group in peers),
         paired,
         tuple(profiles),
+        tuple(older),
     )
+
+
+def _newest(profiles: Sequence[Profile]) -> tuple[list[Profile], list[Profile]]:
+    """The newest session of every rank, and the others; both in the given order."""
+    newest: dict[int | None, Profile] = {}
+    for one in sorted(profiles, key=_time_of):
+        newest[one.rank] = one
+    kept = {one.name for one in newest.values()}
+    return [one for one in profiles if one.name in kept], [one for one in profiles if one.name not in kept]
+
+
+def _time_of(profile: Profile) -> tuple[str, str]:
+    """When the session was, by the time of day that profilers write into its folder's name."""
+    return max(_TIMES.findall(profile.name), default=""), profile.name
 
 
 def advice_of_ranks(ranks: Ranks, criteria: Criteria) -> Iterator[Advice]:
     """Ranks without work first, then who holds the others up, then links."""
     yield from map(_left_out, ranks.left_out)
+    yield from map(_older, ranks.older)
     yield from (_slow(ranks, one) for one in ranks.stragglers)
     yield from _late(ranks)
     told = {one.peers for one in ranks.stragglers}
@@ -111,6 +134,21 @@ def _left_out(one: Unrecorded) -> Advice:
         ),
         next_step=words(TEXTS, key, name=name),
         figures=figures,
+        profile=one.name,
+        location=Location(rank=one.rank),
+    )
+
+
+def _older(one: Profile) -> Advice:
+    name = safe_text(one.name)
+    return Advice(
+        rule="performance.older-session",
+        severity="note",
+        role="unknown",
+        subject=one.name,
+        message=words(TEXTS, "older-session", label=_label(one.label), name=name),
+        next_step=words(TEXTS, "next-older-session"),
+        figures={},
         profile=one.name,
         location=Location(rank=one.rank),
     )

@@ -74,6 +74,19 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     _rule(
+        "older-session",
+        "note",
+        ("a rank was profiled more than once", "同一卡有多次采集"),
+        (
+            "A job's folder holds several sessions of one rank. The newest of each rank are compared; others may be of another run of the job.",
+            "作业目录中同一卡有多个采集会话。各卡只取最新的会话参与比较；其余会话可能来自作业的另一次运行。",
+        ),
+        (
+            "two profiles of one rank in one folder; newest by the time in the folder's name",
+            "同一目录中同一卡有两个 profile；按目录名中的时间取最新",
+        ),
+    ),
+    _rule(
         "slow-link",
         "warning",
         ("a link is slower than others of its kind", "慢链路"),

@@ -63,6 +63,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{label} was never exported: only raw data lies in {name}. It is left out of the comparison of ranks.",
         "{label} 未解析导出：{name} 中只有原始数据。比较各卡时将其排除。",
     ),
+    "older-session": (
+        "{label} was profiled more than once here: {name} is older and is not compared with the other ranks.",
+        "{label} 在此有多次采集：{name} 较旧，不参与各卡比较。",
+    ),
+    "next-older-session": (
+        "Nothing, where the newest session is meant; else move the others out of the folder.",
+        "若以最新会话为准则无需处理；否则请将其他会话移出该目录。",
+    ),
     "no times": (
         "{label} has no times that can be compared with the others' ({name}); it is left out.",
         "{label} 没有可比较的耗时（{name}）；已排除。",

@@ -116,6 +116,37 @@ def test_one_step_of_several_ranks(tmp_path: Path) -> None:
     assert alone.counts["rows"] == 4 and alone.summary["total_us"] == 40
 
 
+def session(job: Path, rank: int, us: float, time: str = "20260101000000000") -> None:
+    folder = job / f"host_{rank}_{time}_ascend_pt"
+    lines = [HEAD, *(f"1,Add,Add,AI_CORE,{AT + 50 * i}.000\t,{us},0,\n" for i in range(4))]
+    write(folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", "".join(lines))
+    write(folder / f"profiler_info_{rank}.json", '{"config": {"common_config": {}}}')
+
+
+@pytest.mark.parametrize("time", ["20250101000000000", "20270101000000000"])
+def test_of_several_sessions_of_a_rank_the_newest_is_compared(tmp_path: Path, time: str) -> None:
+    for rank, us in ((0, 10), (1, 10), (2, 30)):
+        session(tmp_path, rank, us)
+    session(tmp_path, 2, 10, time)
+    report = report_of([tmp_path], AnalysisOptions()).report
+    slow = [one.subject for one in report.findings if one.rule == "performance.slow-rank"]
+    older = [one for one in report.findings if one.rule == "performance.older-session"]
+    assert slow == (["host_2_20260101000000000_ascend_pt"] if time < "2026" else [])
+    assert [(one.severity, min(time, "20260101000000000") in one.message) for one in older] == [
+        ("note", True)
+    ]
+
+
+def test_a_run_that_is_judged_in_part_is_unknown(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "kernel_details.csv", rows(3, 10))
+    assert report_of([tmp_path], AnalysisOptions()).report.verdict == "warn"
+    write(tmp_path / "b" / "kernel_details.csv", HEAD)
+    assert report_of([tmp_path], AnalysisOptions()).report.verdict == "unknown"
+    alone = report_of([tmp_path / "a"], AnalysisOptions(criteria="first_token_ms=1")).report
+    assert "performance.criterion-unknown" in [one.rule for one in alone.findings]
+    assert (alone.verdict, alone.exit_code()) == ("unknown", 4)
+
+
 def test_rounds_and_ranks_that_are_not_there(tmp_path: Path) -> None:
     for name in ("round1", "round2"):
         write(tmp_path / name / "kernel_details.csv", rows(3, 10))
