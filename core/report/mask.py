@@ -6,14 +6,16 @@ framework's own calls (Functional.linear.8.forward, Tensor.add.3.forward), and o
 One name has one hash everywhere and in every report, so that two masked reports can be laid side by side.
 Of a source line the file (hidden) and the number stay, its code goes. Values of scalar arguments stay.
 Of memory faults kernels, functions, variables and source files are names too: they are the user's code.
+Of profiles the folders are: a session's holds the name of the host. Operators are the framework's and stay.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from npulse.core.findings import Finding, Problem, Report
@@ -45,8 +47,14 @@ _PLACES = (
     "artifacts",
 )
 """Those that hold files, with or without a line."""
+_FOLDERS = ("folder", "profile", "artifact")
+"""Columns of other areas that hold a folder or a file."""
 _CODE = ("code_text",)
 _LINE = re.compile(r"(.*?)((?::(?:\d+|\?)){0,2})", re.DOTALL)
+_TOOLS_OWN = re.compile(
+    r"ASCEND_PROFILER_OUTPUT|mindstudio_profiler_(?:output|log)|(?:device|host)(?:_\d+)?", re.I
+)
+"""Folders that every profile has."""
 _MAX_WORDS = 2000
 _FIELDS = frozenset((*_WORDS, *_PLACES, *_CODE))
 _SOURCE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|h|hh|hpp|py|asc|o)$")
@@ -54,7 +62,7 @@ _SOURCE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|h|hh|hpp|py|asc|o)$")
 
 def masked(report: Report) -> Report:
     """The report with its names hidden: for text, Markdown, CSV and JSON alike."""
-    names = _Names(_known(report), _words(report))
+    names = _Names(_known(report), _words(report), is_memory=report.command == "memory")
     return replace(
         report,
         run=hide_path(report.run),
@@ -108,6 +116,7 @@ class _Names:
 
     known: Mapping[str, str]
     words: re.Pattern[str] | None
+    is_memory: bool
 
     def hide(self, text: str) -> str:
         if self.words is not None:
@@ -131,7 +140,10 @@ def hide_place(text: str) -> str:
 
 
 def _words(report: Report) -> re.Pattern[str] | None:
-    """What findings of memory name as kernels, functions and files, wherever it stands in a text."""
+    """What findings of memory name as kernels, functions and files, or the names of profiles' folders: hidden
+    wherever they stand in a text."""
+    if report.command in ("performance", "diff"):
+        return _any_of(_folders(report))
     if report.command != "memory":
         return None
     found: dict[str, None] = {}
@@ -148,10 +160,22 @@ def _words(report: Report) -> re.Pattern[str] | None:
         for related in finding.related:
             if related.figures.get("how"):
                 found[related.subject] = None
-    names = sorted(filter(None, found), key=lambda name: (-len(name), name))[:_MAX_WORDS]
+    return _any_of(found)
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str] | None:
+    names = sorted(filter(None, words), key=lambda name: (-len(name), name))[:_MAX_WORDS]
     if not names:
         return None
     return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, names)) + r")(?!\w)")
+
+
+def _folders(report: Report) -> set[str]:
+    """The run's own folder and all folders in it that have a name of their own."""
+    found = {PurePosixPath(path).name for path in (report.run, report.target, report.golden) if path}
+    for artifact in report.artifacts:
+        found.update(PurePosixPath(artifact.relative).parts[:-1])
+    return {name for name in found if not _KEPT.fullmatch(name) and not _TOOLS_OWN.fullmatch(name)}
 
 
 def _known(report: Report) -> dict[str, str]:
@@ -207,7 +231,7 @@ def _field(key: str, value: Any, names: _Names) -> Any:
     """A figure that holds names alone; of other areas than memory it is text as any other."""
     if isinstance(value, (list, tuple)):
         return [_field(key, one, names) for one in value]
-    if not isinstance(value, str) or names.words is None:
+    if not isinstance(value, str) or not names.is_memory:
         return _value(value, names)
     if key in _CODE:
         return hide_word(value)
@@ -219,6 +243,8 @@ def _value(value: Any, names: _Names) -> Any:
         return names.hide(value)
     if isinstance(value, (list, tuple)):
         return [_value(one, names) for one in value]
+    if isinstance(value, Mapping):
+        return {_value(key, names): _value(one, names) for key, one in value.items()}
     return value
 
 
@@ -235,6 +261,8 @@ def _column(column: Column, names: _Names, is_memory: bool) -> Column:
         hide = hide_place
     elif is_memory and column.name in _WORDS:
         hide = _hidden_name
+    elif column.name in _FOLDERS:
+        hide = names.hide
     return replace(column, labels=_Hidden(column.labels, hide))
 
 
