@@ -379,7 +379,8 @@ def _raw(work: _Work, files: Sequence[ProfileFiles]) -> tuple[Session, ...]:
 
 
 def _before(work: _Work, earlier: Earlier) -> Performance | None:
-    """The last round before this one that has a profile with rows; what it lacks is its own affair."""
+    """The last round before this one that has a profile with rows. What of it cannot be read is told: what
+    is missing there would look new here."""
     for name, artifacts in reversed(earlier):
         quiet = _Work(work.root, work.settings, work.progress, work.is_cancelled)
         files = [one for one in profiles_in(artifacts) if one.operators is not None or one.is_measured]
@@ -390,6 +391,7 @@ def _before(work: _Work, earlier: Earlier) -> Performance | None:
         empty = Performance(work.root, name, work.settings, artifacts)
         done = _together(quiet, empty, files, loaded, (), (), None, "complete", None)
         if any(one.operators is not None and one.operators.usable is not None for one in done.profiles):
+            work.problems += done.problems
             return done
     return None
 

@@ -137,6 +137,14 @@ def test_of_several_sessions_of_a_rank_the_newest_is_compared(tmp_path: Path, ti
     ]
 
 
+def test_a_round_before_that_is_cut_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "round1" / "kernel_details.csv", rows(3, 10) + "1,Add,Ad")
+    write(tmp_path / "round2" / "kernel_details.csv", rows(3, 10))
+    report = report_of([tmp_path], AnalysisOptions(round_name="round2")).report
+    assert {problem.artifact for problem in report.problems} == {"round1/kernel_details.csv"}
+    assert report.verdict == "incomplete"
+
+
 def test_a_run_that_is_judged_in_part_is_unknown(tmp_path: Path) -> None:
     write(tmp_path / "a" / "kernel_details.csv", rows(3, 10))
     assert report_of([tmp_path], AnalysisOptions()).report.verdict == "warn"
