@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.formats.profiling.database.communication import (
     read_database_communication,
     read_database_links,
@@ -26,6 +27,7 @@ from npulse.core.formats.profiling.database.settings import read_database_settin
 from npulse.core.formats.profiling.database.steps import read_database_steps
 from npulse.core.formats.profiling.database.timeline import read_database_timeline
 from npulse.core.formats.profiling.timeline import Tasks
+from npulse.core.performance.run_report import report_of
 
 NONE = 4_294_967_295
 Spans = list[tuple[int, int]]
@@ -321,3 +323,49 @@ def test_settings(main: Path) -> None:
         {"schema": "1.0.0"},
         True,
     )
+
+
+def without(main: Path, folder: Path, *tables: str) -> None:
+    """A copy without some tables."""
+    path = folder / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / main.name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(main.read_bytes())
+    with closing(sqlite3.connect(path)) as connection:
+        for table in tables:
+            connection.execute(f"DROP TABLE {table}")
+        connection.commit()
+
+
+def test_at_level_0_collectives_are_no_computing(main: Path, tmp_path: Path) -> None:
+    """Without COMPUTE_TASK_INFO only the host call tells a kernel from the task that carries a collective."""
+    without(main, tmp_path, "COMPUTE_TASK_INFO", "COMMUNICATION_TASK_INFO", "TASK_PMU_INFO")
+    full = report_of([main], AnalysisOptions()).report.summary
+    report = report_of([tmp_path], AnalysisOptions()).report
+    kernels = asked(
+        main,
+        "SELECT t.startNs, t.endNs FROM TASK t JOIN STRING_IDS s ON s.id = t.taskType WHERE (s.value IN"
+        " ('AI_CORE', 'MIX_AIV') OR s.value LIKE 'KERNEL_%') AND t.connectionId NOT IN"
+        " (SELECT connectionId FROM COMMUNICATION_OP)",
+    )
+    assert len(kernels) == 198
+    assert report.summary["computing_us"] == total(union(kernels)) / 1000
+    assert report.summary["first"] == full["first"] == "communication"
+    assert report.summary["communication_us"] == full["communication_us"]
+    assert report.summary["computing_us"] == pytest.approx(full["computing_us"], rel=0.01)
+    names = {row["type"]: row for row in report.summary["types"]}
+    assert names["hcom_allReduce_"]["calls"] == 4 and report.counts["rows"] == len(kernels) + 4
+    named = asked(
+        main,
+        "SELECT count(DISTINCT t.globalTaskId) FROM TASK t JOIN CONNECTION_IDS c ON c.connectionId ="
+        " t.connectionId JOIN PYTORCH_API p ON p.connectionId = c.id JOIN STRING_IDS s ON s.id = p.name"
+        " JOIN STRING_IDS k ON k.id = t.taskType WHERE s.value = 'aclnnForeachAddListV2'"
+        " AND k.value LIKE 'KERNEL_%'",
+    )
+    assert names["aclnnForeachAddListV2"]["calls"] == named[0][0] == 3
+
+
+def test_collectives_without_times_are_told(main: Path, tmp_path: Path) -> None:
+    without(main, tmp_path, "COMMUNICATION_OP")
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.verdict == "incomplete"
+    assert any("COMMUNICATION_OP is missing" in problem.message for problem in report.problems)

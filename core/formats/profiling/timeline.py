@@ -117,3 +117,12 @@ class Timeline:
     is_cut: bool = False
     problems: tuple[Problem, ...] = ()
     framework: Tasks = field(default_factory=no_tasks)
+
+    @property
+    def carriers(self) -> npt.NDArray[np.bool_]:
+        """Tasks that carry a collective: without a name, and started by the same host call as a communication
+        operation. Their type is a kernel's; where kernels have no names either (level 0) nothing else tells.
+        """
+        tasks, whole = self.tasks, self.communication
+        found: npt.NDArray[np.bool_] = (tasks.name == NONE) & (tasks.connection >= 0)
+        return found & np.isin(tasks.connection, whole.connection[whole.connection >= 0])

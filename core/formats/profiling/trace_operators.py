@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +39,9 @@ def operators_of(timeline: Timeline) -> OperatorTable:
     it. Traces call vector kernels AI_CORE where tables have AI_VECTOR_CORE. As in the vendor's tables there
     are no rows for waits, copies and pieces of communication. Rows have no line in a file (0).
     """
-    tasks, communication = timeline.tasks, timeline.communication
-    kernels = np.flatnonzero(_is_kernel(tasks))
+    communication = timeline.communication
+    tasks = _named_by_host(timeline)
+    kernels = np.flatnonzero(_is_kernel(tasks) & ~timeline.carriers)
     n, n_all = len(kernels), len(kernels) + len(communication)
     start = np.concatenate([tasks.start_ns[kernels], communication.start_ns])
     order = np.argsort(start, kind="stable")
@@ -72,6 +74,22 @@ def operators_of(timeline: Timeline) -> OperatorTable:
         has_inferred_types=True,
         problems=timeline.problems,
     )
+
+
+def _named_by_host(timeline: Timeline) -> Tasks:
+    """The tasks; one without a name has that of the framework's operator that started it (level 0)."""
+    tasks, framework = timeline.tasks, timeline.framework
+    lacks = np.flatnonzero((tasks.name == NONE) & (tasks.connection >= 0))
+    if not len(lacks) or not len(framework):
+        return tasks
+    order = np.argsort(framework.connection, kind="stable")
+    at = np.searchsorted(framework.connection[order], tasks.connection[lacks])
+    found = order[np.minimum(at, len(order) - 1)]
+    codes = framework.name[found]
+    is_there = (framework.connection[found] == tasks.connection[lacks]) & (codes >= 0)
+    name = tasks.name.copy()
+    name[lacks[is_there]] = codes[is_there] + len(tasks.names)
+    return replace(tasks, name=name, names=(*tasks.names, *framework.names))
 
 
 def _is_kernel(tasks: Tasks) -> npt.NDArray[np.bool_]:

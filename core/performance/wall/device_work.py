@@ -132,6 +132,7 @@ def work_of_timeline(timeline: Timeline) -> DeviceWork:
     """Everything on the device's streams and the whole operations of the communication lanes."""
     tasks, communication = timeline.tasks, timeline.communication
     roles, assumed = _roles(tasks)
+    roles[timeline.carriers & (roles == KERNEL)] = COMMUNICATION_PART
     n_names = len(tasks.names)
     names = (*tasks.names, *communication.names)
     name = np.concatenate((tasks.name, np.where(communication.name >= 0, communication.name + n_names, NONE)))

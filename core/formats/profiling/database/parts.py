@@ -17,7 +17,8 @@ def parts_of(
     path: Path, *, root: Path | None = None, is_cancelled: IsCancelled = never_cancelled
 ) -> frozenset[str]:
     """Of "operators", "timeline", "apis", "steps", "communications", "links", "memory" and "cluster" those
-    that some table is there for; it may be empty. Raises InputError (no database) and Cancelled."""
+    that some table is there for; it may be empty. Tasks of which no table says which are kernels are a
+    timeline alone. Raises InputError (no database) and Cancelled."""
     with open_database(path, root=root, is_cancelled=is_cancelled) as database:
         return frozenset(part for part, is_there in _found(database).items() if is_there)
 
@@ -29,7 +30,7 @@ def _found(database: Database) -> dict[str, bool]:
     has_tasks = database.has("TASK", "startNs", "endNs")
     is_cluster = database.has(STEPS) or any(map(database.has, (*TIME_TABLES[1:], *MATRIX_TABLES[1:])))
     return {
-        "operators": has_kernels_of(database) or has_operations,
+        "operators": has_kernels_of(database) or (has_operations and not has_tasks),
         "timeline": has_tasks or has_operations or has_calls or has_marks,
         "apis": has_calls,
         "steps": database.has(STEP_TRACE),

@@ -49,6 +49,9 @@ def read_database_timelines(
         needed = ("TASK", "COMMUNICATION_OP", "CANN_API", "MSTX_EVENTS")
         if not any(database.has(table, "startNs", "endNs") for table in needed):
             raise InputError("the database has no tasks", path=path, hint=_HINT)
+        if database.has("COMMUNICATION_TASK_INFO") and not database.has("COMMUNICATION_OP"):
+            message = "COMMUNICATION_OP is missing beside COMMUNICATION_TASK_INFO: no collective has a time"
+            database.note("missing", message)
         timelines = _Reading(database).timelines()
         problems: tuple[Problem, ...] = database.problems()
         return tuple(replace(timeline, problems=problems) for timeline in timelines)
