@@ -20,7 +20,7 @@ from npulse.core.text import safe_text
 from .advice import Advice, words
 from .changes.compare import Changes, compare
 from .changes.side import side_of
-from .cluster import load_clusters
+from .cluster import ToolTables, load_clusters
 from .criteria import Settings
 from .loading import load_tables, with_timelines
 from .one_step import of_step, steps_in
@@ -71,9 +71,9 @@ class SoFar:
 @dataclass(frozen=True, slots=True)
 class Performance:
     """A round. stage: "complete" once everything was read. profiles: by rank. main: place of the one whose
-    table comes first. ranks: a job each. raw: sessions that nobody exported. changes: against the round
-    before, of the main profile. advice: in the order in which to look at it. so_far: of how much the figures
-    are, as long as the stage is "reading".
+    table comes first. ranks: a job each. raw: sessions that nobody exported. tool_tables: what the vendor's
+    cluster analysis found. changes: against the round before, of the main profile. advice: in the order in
+    which to look at it. so_far: of how much the figures are, as long as the stage is "reading".
     """
 
     root: Path
@@ -86,6 +86,7 @@ class Performance:
     kernels: tuple[KernelProfile, ...] = ()
     ranks: tuple[Ranks, ...] = ()
     raw: tuple[Session, ...] = ()
+    tool_tables: tuple[ToolTables, ...] = ()
     changes: Changes | None = None
     advice: tuple[Advice, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -179,7 +180,9 @@ def analyse(
         loaded.append((one, profiles))
         if on_update is not None:
             on_update(_together(work, found, files, loaded, (), (), None, "tables", record))
-    loaded += _clusters(work, artifacts, loaded)
+    clusters = load_clusters(artifacts, root, work.problems, is_cancelled=is_cancelled)
+    found = replace(found, tool_tables=clusters.told)
+    loaded += _ranks_of_clusters(work, clusters.profiles, loaded)
     kernels = _kernels(work, artifacts)
     raw = _raw(work, files)
     for place, (one, profiles) in enumerate(loaded):
@@ -192,7 +195,7 @@ def analyse(
         _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
     before = _before(work, earlier)
     done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
-    if not done.profiles and not done.kernels and not done.raw:
+    if not (done.profiles or done.kernels or done.raw or done.tool_tables):
         raise InputError(
             "nothing of the profiles here can be read",
             path=run.path,
@@ -328,13 +331,12 @@ def _main(settings: Settings, profiles: Sequence[Analysed], ranks: Sequence[Rank
     return 0
 
 
-def _clusters(
+def _ranks_of_clusters(
     work: _Work,
-    artifacts: Sequence[Artifact],
+    found: Mapping[str, tuple[Profile, ...]],
     loaded: Sequence[tuple[ProfileFiles, tuple[Profile, ...]]],
 ) -> list[tuple[ProfileFiles, tuple[Profile, ...]]]:
     """Ranks that only the vendor's cluster analysis tells of; those with a profile of their own are known."""
-    found = load_clusters(artifacts, work.root, work.problems, is_cancelled=work.is_cancelled)
     known = {(one.job, profile.rank) for one, made in loaded for profile in made}
     return [
         (ProfileFiles(profile.name, job, profile.rank, {}), (profile,))

@@ -34,7 +34,7 @@ from npulse.core.formats.profiling.settings import (
     read_sample,
     read_session_info,
 )
-from npulse.core.formats.profiling.timeline import Timeline
+from npulse.core.formats.profiling.timeline import Timeline, no_tasks
 from npulse.core.formats.profiling.trace_operators import operators_of
 from npulse.core.formats.profiling.trace_timeline import read_timelines
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -42,7 +42,7 @@ from npulse.core.run.model import Artifact
 
 from .columns import ANALYSED
 from .profile import Profile
-from .sources import DATABASES, TRACES, ProfileFiles
+from .sources import DATABASES, MONITOR, TRACES, ProfileFiles
 
 LARGE_TRACE_BYTES = 8 << 30
 """Of a trace beside a database only the database is read; alone it is read up to its own limit."""
@@ -59,6 +59,7 @@ class _Reading:
     is_cancelled: IsCancelled
     sources: dict[str, str]
     encodings: dict[str, str] = field(default_factory=dict)
+    monitor: MonitorLog | None = None
     _parts: frozenset[str] | None = None
 
     def read(self, artifact: Artifact | None, reader: Callable[..., Any], part: str = "", **own: Any) -> Any:
@@ -105,8 +106,8 @@ def load_tables(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[Profile, ...]:
-    """The profile without its timeline, one a device that the operator table names. What cannot be read
-    becomes a problem in `problems`. Raises Cancelled."""
+    """The profile without its timeline, one a device that the operator table names; of msMonitor, whose lines
+    are both, with it. What cannot be read becomes a problem in `problems`. Raises Cancelled."""
     reading = _Reading(files, root, problems, progress, is_cancelled, {})
     operators = _operators(reading)
     first = files.first
@@ -137,7 +138,10 @@ def load_tables(
         sources=reading.sources,
         encodings=reading.encodings,
     )
-    return tuple(_by_device(profile))
+    profiles = tuple(_by_device(profile))
+    if reading.monitor is None:
+        return profiles
+    return _attached(files, profiles, monitor_timelines(reading.monitor), reading.sources["operators"])
 
 
 def with_timelines(
@@ -150,11 +154,21 @@ def with_timelines(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[Profile, ...]:
     """The same profiles with their timelines. A profile that has no rows gets those of its timeline."""
+    if MONITOR in files.by_kind:
+        return tuple(profiles)
     reading = _Reading(files, root, problems, progress, is_cancelled, {})
     timelines = _timelines(reading)
+    if not timelines and not any(profile.operators is not None for profile in profiles):
+        timelines = _of_tasks(reading)
     if not timelines:
         return tuple(profiles)
-    source = reading.sources["timeline"]
+    return _attached(files, profiles, timelines, reading.sources["timeline"])
+
+
+def _attached(
+    files: ProfileFiles, profiles: Sequence[Profile], timelines: Sequence[Timeline], source: str
+) -> tuple[Profile, ...]:
+    """Each profile with the timeline of its device."""
     by_device = {timeline.device: timeline for timeline in timelines}
     if len(profiles) == 1 and profiles[0].operators is None and len(timelines) > 1:
         profiles = [
@@ -163,7 +177,7 @@ def with_timelines(
     done = []
     for profile in profiles:
         timeline = by_device.get(profile.device)
-        if timeline is None and len(profiles) == 1:
+        if timeline is None and len(profiles) == 1 and timelines:
             timeline = max(timelines, key=lambda one: len(one.tasks))
         if timeline is None:
             done.append(profile)
@@ -202,7 +216,7 @@ def _operators(reading: _Reading) -> OperatorTable | None:
             reading.sources["operators"] = table.files[0] if table.files else ""
             reading.encodings.update(zip(table.files, table.encodings, strict=False))
             return table
-    if "msmonitor.jsonl" in files.by_kind:
+    if MONITOR in files.by_kind:
         return _of_monitor(reading)
     database = reading.database("operators")
     if database is not None:
@@ -215,10 +229,10 @@ def _operators(reading: _Reading) -> OperatorTable | None:
 
 
 def _monitor_log(reading: _Reading) -> MonitorLog | None:
-    """The lines of msMonitor of one process; of several the one with the newest file."""
-    artifacts = reading.files.by_kind.get("msmonitor.jsonl", ())
-    groups = monitor_files([artifact.path for artifact in artifacts])
-    paths = groups[-1].paths if groups else tuple(artifact.path for artifact in artifacts)
+    """The lines of msMonitor of one process, its files in the order in which they were written."""
+    artifacts = reading.files.by_kind[MONITOR]
+    processes = monitor_files([artifact.path for artifact in artifacts])
+    paths = processes[0].paths if processes else tuple(artifact.path for artifact in artifacts)
     try:
         return read_msmonitor(paths, root=reading.root, **reading.steering)
     except InputError as error:
@@ -227,7 +241,7 @@ def _monitor_log(reading: _Reading) -> MonitorLog | None:
 
 
 def _of_monitor(reading: _Reading) -> OperatorTable | None:
-    log = _monitor_log(reading)
+    log = reading.monitor = _monitor_log(reading)
     if log is None:
         return None
     reading.problems += log.problems
@@ -253,12 +267,6 @@ def _set_problems(
 def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
     """Of the database where there is one (it costs a fraction), else of the trace."""
     files = reading.files
-    if "msmonitor.jsonl" in files.by_kind:
-        log = _monitor_log(reading)
-        if log is None:
-            return ()
-        reading.sources["timeline"] = log.files[0] if log.files else ""
-        return monitor_timelines(log)
     database = reading.database("timeline")
     trace = files.first(*TRACES)
     for artifact, reader in ((database, read_database_timelines), (trace, read_timelines)):
@@ -270,6 +278,25 @@ def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
             reading.sources["timeline"] = artifact.relative
             return kept
     return ()
+
+
+def _of_tasks(reading: _Reading) -> tuple[Timeline, ...]:
+    """The tasks of task_time, where there is neither a timeline nor a table of operators: names, types, times
+    and streams are in it."""
+    from npulse.core.formats.profiling.task_times import read_task_times
+
+    artifact = reading.files.first("prof.task_time")
+    found = reading.read(artifact, read_task_times, "", **reading.steering)
+    if found is None or artifact is None:
+        return ()
+    reading.problems += found.problems
+    reading.sources["timeline"] = artifact.relative
+    nothing = no_tasks()
+    return tuple(
+        Timeline(found.artifact, device, tasks, communication=nothing, launches=nothing)
+        for device, tasks in found.tasks.items()
+        if len(tasks)
+    )
 
 
 def _communication_of(reading: _Reading, analysis: Artifact) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from .advice import Advice
 from .changes.advice import advice_of_changes
 from .kernel.advice import advice_of_kernel
 from .ranks.advice import advice_of_ranks
+from .ranks.tool_tables import advice_of_tool_tables
 from .raw import advice_of_raw
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def _all(found: Performance) -> Iterator[Advice]:
     for ranks in found.ranks:
         yield from advice_of_ranks(ranks, criteria)
     yield from (advice for one in _profiles(found) for advice in one)
+    for told in found.tool_tables:
+        yield from advice_of_tool_tables(told)
     for kernel in found.kernels:
         yield from advice_of_kernel(kernel, criteria)
     if found.changes is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from npulse.core.formats.profiling.msmonitor_log import monitor_files
 from npulse.core.formats.profiling.operator_files import OperatorFiles, newest_complete
 from npulse.core.run.model import Artifact
 
@@ -17,6 +18,7 @@ OPERATORS = ("prof.kernel_details", "prof.op_summary")
 """Kinds of operator tables, the one with steps first."""
 DATABASES = ("prof.torch_db", "prof.mindspore_db", "prof.msprof_db")
 TRACES = ("prof.trace_view", "prof.msprof_trace")
+MONITOR = "msmonitor.jsonl"
 KERNELS = frozenset(("opprof.result",))
 CLUSTERS = frozenset(("prof.cluster", "prof.cluster_db"))
 RAW = frozenset(("prof.session", "prof.framework"))
@@ -31,7 +33,7 @@ ONE_RANK = frozenset(
         *("prof.communication_statistic", "prof.analysis_db", "prof.operator_details", "prof.memory"),
         *("prof.l2_cache", "prof.fusion_op", "prof.aicpu", "prof.counters", "prof.user_marks"),
         *("prof.minddata", "prof.profiler_info", "prof.session_info", "prof.session", "prof.framework"),
-        *("msmonitor.jsonl", "msmonitor.db", "device.npu_smi", "npulse.round"),
+        *(MONITOR, "msmonitor.db", "device.npu_smi", "npulse.round"),
     )
 )
 """Kinds that tell of one process."""
@@ -102,7 +104,8 @@ def session_of(artifact: Artifact) -> str:
 
 
 def _profiles_of(folder: str, members: list[Artifact]) -> list[ProfileFiles]:
-    """One profile, and one more for each further table of rows or sums that belongs to no set."""
+    """One profile, and one more for each further table of rows or sums that belongs to no set, and for each
+    further process of msMonitor."""
     by_kind: dict[str, list[Artifact]] = {}
     for artifact in members:
         by_kind.setdefault(artifact.kind, []).append(artifact)
@@ -121,6 +124,10 @@ def _profiles_of(folder: str, members: list[Artifact]) -> list[ProfileFiles]:
         for artifact in _strangers(by_kind.get(kind, [])):
             by_kind[kind].remove(artifact)
             extra.append(ProfileFiles(artifact.relative, job, artifact.rank, {kind: (artifact,)}))
+    for process in monitor_files([a.path for a in by_kind.get(MONITOR, ())])[1:]:
+        kept = tuple(a for a in by_kind[MONITOR] if a.path in process.paths)
+        by_kind[MONITOR] = [a for a in by_kind[MONITOR] if a.path not in process.paths]
+        extra.append(ProfileFiles(kept[0].relative, job, process.rank, {MONITOR: kept}))
     kept_kinds = {
         kind: tuple(sorted(found, key=lambda a: (_exported(a), a.relative), reverse=True))
         for kind, found in by_kind.items()

@@ -87,6 +87,17 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     _rule(
+        "cluster-analysis",
+        "note",
+        ("what msprof-analyze found", "msprof-analyze 的结论"),
+        (
+            "Recipes of the vendor's cluster analysis (slow_rank, communication_bottleneck, free_analysis) left tables. What they say first is told as theirs; the ranks are judged by their own times where these are recorded.",
+            "厂商集群分析的 recipe（slow_rank、communication_bottleneck、free_analysis）留有结果表。其首要结论按原样给出；只要采集了各卡耗时，各卡仍以自身耗时判断。",
+        ),
+        ("a table of such a recipe with rows", "存在此类 recipe 的结果表且有数据行"),
+        _ADVISOR,
+    ),
+    _rule(
         "slow-link",
         "warning",
         ("a link is slower than others of its kind", "慢链路"),

@@ -71,6 +71,22 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Nothing, where the newest session is meant; else move the others out of the folder.",
         "若以最新会话为准则无需处理；否则请将其他会话移出该目录。",
     ),
+    "tool-slow-rank": (
+        "slow_rank of msprof-analyze counts rank {rank} first: it held up {n} of {all} communications.",
+        "msprof-analyze 的 slow_rank 将 rank {rank} 排在首位：{all} 次通信中拖慢 {n} 次。",
+    ),
+    "tool-bottlenecks": (
+        "communication_bottleneck of msprof-analyze lists {n} operations, the longest {op} with {time}; it names rank {rank} slow in {n_rank}, none in {n_none}.",
+        "msprof-analyze 的 communication_bottleneck 列出 {n} 个操作，最长为 {op}（{time}）；其中 {n_rank} 个指 rank {rank} 慢，{n_none} 个未指明。",
+    ),
+    "tool-bottlenecks-nobody": (
+        "communication_bottleneck of msprof-analyze lists {n} operations, the longest {op} with {time}; it names no slow rank.",
+        "msprof-analyze 的 communication_bottleneck 列出 {n} 个操作，最长为 {op}（{time}）；未指明慢卡。",
+    ),
+    "tool-free": (
+        "free_analysis of msprof-analyze lists {n} gaps, {time} together (its longest, not all); most of it: {reason} ({most}).",
+        "msprof-analyze 的 free_analysis 列出 {n} 个间隙，共 {time}（仅最长的若干个）；主要原因：{reason}（{most}）。",
+    ),
     "no times": (
         "{label} has no times that can be compared with the others' ({name}); it is left out.",
         "{label} 没有可比较的耗时（{name}）；已排除。",

@@ -289,3 +289,49 @@ def test_types_out_of_names_are_told(tmp_path: Path) -> None:
     write(tmp_path / "table" / "kernel_details.csv", rows())
     report = report_of([tmp_path / "table"], AnalysisOptions()).report
     assert report.counts["rows"] == 3 and not any("taken from the names" in line for line in report.told)
+
+
+def test_every_process_of_msmonitor_is_a_profile(tmp_path: Path) -> None:
+    for pid, rank, us in ((7, 0, 10), (8, 1, 10), (9, 2, 30)):
+        for part, stamp in enumerate(("20260101000000000", "20260101000100000")):
+            lines = "".join(
+                '{"kind": "Kernel", "name": "aclnnAdd_AddAiCore_Add", "type": "KERNEL_AIVEC", "deviceId": 0,'
+                f' "streamId": 2, "correlationId": {i}, "startNs": {AT * 1000 + (4 * part + i) * 50_000},'
+                f' "endNs": {AT * 1000 + (4 * part + i) * 50_000 + us * 1000}}}\n'
+                for i in range(4)
+            )
+            write(tmp_path / f"msmonitor_{pid}_{stamp}_{rank}.jsonl", lines)
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.counts["profiles"] == 3
+    slow = next(one for one in report.findings if one.rule == "performance.slow-rank")
+    assert (slow.subject, slow.role) == ("rank 2", "origin")
+    assert report.counts["rows"] == 8 and report.summary["total_us"] == 240
+
+
+def test_task_time_alone_has_times_and_names(tmp_path: Path) -> None:
+    head = "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
+    names = {
+        100: ("aclnnAdd_AddAiCore_Add", "KERNEL_AIVEC"),
+        30: ("N/A", "EVENT_WAIT"),
+        20: ("MatMul_3", "AI_CORE"),
+    }
+    at, text = AT, head
+    for us, (name, kind) in names.items():
+        text += f"{name},{kind},2,1,{us},{at}.125\t,{at + us}.125\t\n"
+        at += us
+    folder = tmp_path / "PROF_000001_20260801120000123_00012345ABCDEFGH" / "mindstudio_profiler_output"
+    write(folder / "task_time_20260801120500.csv", text)
+    report = report_of([tmp_path], AnalysisOptions()).report
+    facts = report.summary
+    assert (facts["wall_us"], facts["busy_us"], facts["idle_us"], facts["total_us"]) == (150, 120, 30, 120)
+    assert [(one["type"], one["total_us"]) for one in facts["types"]] == [("Add", 100), ("MatMul", 20)]
+    write(folder / "op_summary_20260801120500.csv", rows(3, 10, 0))
+    assert report_of([tmp_path], AnalysisOptions()).report.summary["total_us"] == 30
+
+
+def test_a_process_of_msmonitor_without_kernels_is_unknown(tmp_path: Path) -> None:
+    call = {"kind": "API", "name": "launch", "correlationId": 1, "startNs": 5, "endNs": 9, "processId": 1}
+    line = json.dumps({**call, "threadId": 2})
+    write(tmp_path / "msmonitor_7_20260101000000000_0.jsonl", line + "\n")
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert (report.verdict, report.exit_code()) == ("unknown", 4)
