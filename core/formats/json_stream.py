@@ -17,6 +17,17 @@ from typing import Any
 from ..errors import InputError
 from ..findings import Problem
 from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from .json_parts import (
+    BrokenError,
+    NeedMoreError,
+    any_int,
+    expect_end,
+    open_object,
+    shown_key,
+    skip_blanks,
+    string_end,
+    wants_more,
+)
 from .json_window import Notes, Window, open_input, shown_path
 
 MAX_FILE_BYTES = 10_000_000_000
@@ -32,21 +43,14 @@ _PRICE = 16 << 10
 # A member this long and still open, with the next member's line already in sight, has lost its end.
 _SUSPICIOUS_CHARS = 4 << 20
 
-_SPACE = re.compile(r"[ \t\n\r]*")
 _HEAD = re.compile(r'[ \t\n\r]*"([^"\\]*)"[ \t\n\r]*:[ \t\n\r]*')
 _NEXT_HEAD = re.compile(r'[ \t\n\r]*,[ \t\n\r]*"([^"\\]*)"[ \t\n\r]*:[ \t\n\r]*')
 _MARKS = re.compile(r"[\[\]{},]")
-_UNFINISHED = re.compile(r"[\w.+\-\\]*[ \t\n\r]*")
-
-
-def _any_int(digits: str) -> int | float:
-    """Python refuses to convert numbers of thousands of digits; as float they are infinite."""
-    return int(digits) if len(digits) < 400 else float(digits)
 
 
 # The decoder's own scanner: it parses in place, without a cut-out copy, and says where the value ends.
 _decoder: Any = json.JSONDecoder(strict=False)
-_patient_decoder: Any = json.JSONDecoder(strict=False, parse_int=_any_int)
+_patient_decoder: Any = json.JSONDecoder(strict=False, parse_int=any_int)
 _scan = _decoder.scan_once
 _scan_any_int = _patient_decoder.scan_once
 
@@ -81,24 +85,12 @@ def json_members(
         window = Window(file, size_bytes, notes, max(window_bytes, 16), progress, is_cancelled)
         reader = _Reader(window, inner, max_value_chars)
         try:
-            if reader.open_object(path):
+            if open_object(window, path, max_value_chars):
                 yield from reader.members(in_inner=False, parent_line="\n")
+            else:
+                reader.cut_off(None)
         finally:
             notes.close()
-
-
-class _NeedMoreError(Exception):
-    """The text at hand ends inside a member."""
-
-
-class _BrokenError(Exception):
-    """A member cannot be parsed, however much text follows. at: index where that was noticed."""
-
-    def __init__(self, kind: str, message: str, at: int) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.at = at
 
 
 class _Reader:
@@ -111,27 +103,6 @@ class _Reader:
         self.stopped = False
         self.n_whole = 0
         self.patience = _PATIENCE
-
-    def open_object(self, path: Path) -> bool:
-        """Step behind the opening brace; False (and cut-off) where the file holds nothing yet."""
-        window = self.window
-        while (start := _blanks_end(window.text, window.at)) == len(window.text):
-            window.at = start
-            is_first = window.read_bytes == 0
-            if not window.extend(self.max_value_chars):
-                self.cut_off(None)
-                return False
-            head = window.text[:4] if is_first else ""
-            if head.startswith("\ufeff"):
-                window.at = 1
-            elif "\0" in head or head[:2] in ("\udcff\udcfe", "\udcfe\udcff"):
-                message = "this is not UTF-8 text (UTF-16, or no text at all)"
-                hint = "convert it: iconv -f UTF-16 -t UTF-8"
-                raise InputError(message, path=path, byte=0, hint=hint)
-        if window.text[start] != "{":
-            raise InputError("this is not a JSON object", path=path, byte=window.byte_at(start))
-        window.at = start + 1
-        return True
 
     def members(self, *, in_inner: bool, parent_line: str) -> Iterator[Member]:
         """Members from `at` to the closing brace of one object."""
@@ -160,12 +131,12 @@ class _Reader:
                     self.n_whole += 1
                     yield byte, in_inner, key, value
                 first = False
-            except _NeedMoreError:
+            except NeedMoreError:
                 first = self.grow(key, value_at, next_line, first)
-            except _BrokenError as broken:
+            except BrokenError as broken:
                 first = self.pass_over(key, value_at, next_line, broken)
         if not in_inner and not self.stopped:
-            self.expect_end()
+            expect_end(self.window)
 
     def head(self, first: bool) -> tuple[str, int, int] | None:
         """The next key, the indices of its opening quote and of its value; None behind the closing brace."""
@@ -173,21 +144,21 @@ class _Reader:
         match = (_HEAD if first else _NEXT_HEAD).match(text, at)
         if match is not None and match.end() < len(text):
             return match[1], match.start(1) - 1, match.end()
-        at = _skip(text, at)
+        at = skip_blanks(text, at)
         if text[at] == "," and not first:
-            at = _skip(text, at + 1)
+            at = skip_blanks(text, at + 1)
         elif not first and text[at] != "}":  # said of the place behind the last member: the next one is kept
-            raise _BrokenError("bad-record", "a comma is expected", self.window.at)
+            raise BrokenError("bad-record", "a comma is expected", self.window.at)
         if text[at] == "}":
             self.window.at = at + 1
             return None
         if text[at] != '"':
-            raise _BrokenError("bad-record", "a quoted name is expected", at)
+            raise BrokenError("bad-record", "a quoted name is expected", at)
         key, end = self.value(at)
-        colon = _skip(text, end)
+        colon = skip_blanks(text, end)
         if text[colon] != ":":
-            raise _BrokenError("bad-record", "a colon is expected", colon)
-        return key, at, _skip(text, colon + 1)
+            raise BrokenError("bad-record", "a colon is expected", colon)
+        return key, at, skip_blanks(text, colon + 1)
 
     def value(self, at: int, scan: Any = _scan) -> tuple[Any, int]:
         """The value that starts at `at` and the index behind it."""
@@ -199,25 +170,22 @@ class _Reader:
         except JSONDecodeError as error:
             raise self.verdict(error.msg, error.pos) from None
         except RecursionError:
-            raise _BrokenError("too-deep", "nested too deeply to be read", at) from None
+            raise BrokenError("too-deep", "nested too deeply to be read", at) from None
         except ValueError:  # an integer of thousands of digits
             if scan is _scan:
                 return self.value(at, _scan_any_int)
-            raise _BrokenError("bad-record", "a number cannot be read", at) from None
+            raise BrokenError("bad-record", "a number cannot be read", at) from None
         if end - at > self.max_value_chars:
-            raise _BrokenError("too-large", f"longer than {self.max_value_chars:,} characters", at)
+            raise BrokenError("too-large", f"longer than {self.max_value_chars:,} characters", at)
         if isinstance(value, (int, float)) and text[end : end + 1] in ("", ".", "e", "E", "+", "-"):
             raise self.verdict("a number is broken", end)
         return value, end
 
-    def verdict(self, message: str, at: int) -> _NeedMoreError | _BrokenError:
+    def verdict(self, message: str, at: int) -> NeedMoreError | BrokenError:
         """Whether a parse that failed at index `at` failed for want of text."""
-        text, ended = self.window.text, self.window.ended
-        if message.startswith("Unterminated string"):
-            return _NeedMoreError()
-        if at >= len(text) - 16 and (not ended or _UNFINISHED.fullmatch(text, at)):
-            return _NeedMoreError()
-        return _BrokenError("bad-record", message, at)
+        if wants_more(self.window, message, at):
+            return NeedMoreError()
+        return BrokenError("bad-record", message, at)
 
     # ---- what does not go well ----
 
@@ -229,7 +197,7 @@ class _Reader:
         if is_lost or length > self.max_value_chars:
             self.patience -= length
             message = "it has no end" if is_lost else f"longer than {self.max_value_chars:,} characters"
-            broken = _BrokenError("bad-record" if is_lost else "too-large", message, value_at)
+            broken = BrokenError("bad-record" if is_lost else "too-large", message, value_at)
             return self.pass_over(key, value_at, next_line, broken)
         if not self.window.extend(self.max_value_chars):
             self.cut_off(key)
@@ -238,7 +206,7 @@ class _Reader:
     def cut_off(self, key: str | None) -> None:
         self.stopped = True
         window = self.window
-        where = f"inside {_shown(key)}" if key is not None else "before its object is closed"
+        where = f"inside {shown_key(key)}" if key is not None else "before its object is closed"
         kept = (
             f"{self.n_whole:,} whole entries are kept, the last ends at byte {window.byte_near(window.at):,}"
         )
@@ -248,7 +216,7 @@ class _Reader:
         notes.problems.append(Problem(notes.artifact, "cut-off", message, byte=window.read_bytes, hint=hint))
 
     def pass_over(
-        self, key: str | None, value_at: int, next_line: re.Pattern[str] | None, broken: _BrokenError
+        self, key: str | None, value_at: int, next_line: re.Pattern[str] | None, broken: BrokenError
     ) -> bool:
         """Note a broken member and move behind it; True where the next one stands without a comma."""
         byte = self.window.byte_near(broken.at)
@@ -261,7 +229,7 @@ class _Reader:
         else:
             found = key is not None and self.behind_value(start)
         self.stopped = not found
-        message = f"{'an entry' if key is None else _shown(key)} cannot be read: {broken.message}"
+        message = f"{'an entry' if key is None else shown_key(key)} cannot be read: {broken.message}"
         if not found:
             message += f"; nothing behind it could be read, {self.n_whole:,} entries before it are kept"
         self.window.notes.add(broken.kind, message, byte, is_last=not found)
@@ -288,28 +256,6 @@ class _Reader:
                 return True
             if len(window.text) - window.at > self.max_value_chars or not window.extend(self.max_value_chars):
                 return False
-
-    def expect_end(self) -> None:
-        """Nothing but blanks may follow the object."""
-        window = self.window
-        while (at := _blanks_end(window.text, window.at)) == len(window.text):
-            window.at = at
-            if not window.extend(0):
-                return
-        window.notes.add("bad-record", "there is text behind the end of the JSON object", window.byte_at(at))
-
-
-def _blanks_end(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return at if match is None else match.end()
-
-
-def _skip(text: str, at: int) -> int:
-    """The index of the next character that is no blank; where there is none, more text is needed."""
-    end = _blanks_end(text, at)
-    if end == len(text):
-        raise _NeedMoreError
-    return end
 
 
 def _line_start(before_key: str) -> str:
@@ -340,21 +286,7 @@ def _count_brackets(text: str, at: int, depth: int) -> tuple[int, int, bool]:
                 depth += (mark[0] in "[{") - (mark[0] in "]}")
                 if depth == 0 and mark[0] in "]}":
                     return depth, mark.end(), True
-        end = _string_end(text, quote + 1) if quote >= 0 else -1
+        end = string_end(text, quote + 1) if quote >= 0 else -1
         if end < 0:
             return depth, stop, False
         at = end
-
-
-def _string_end(text: str, at: int) -> int:
-    """The index behind the closing quote of the string whose content starts at `at`, -1 if there is none."""
-    while (quote := text.find('"', at)) >= 0:
-        before = text[at:quote]
-        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
-            return quote + 1
-        at = quote + 1
-    return -1
-
-
-def _shown(key: str) -> str:
-    return repr(key if len(key) <= 200 else key[:199] + "…")

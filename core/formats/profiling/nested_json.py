@@ -17,6 +17,17 @@ from typing import Any
 from ...errors import InputError
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from ..json_parts import (
+    BrokenError,
+    NeedMoreError,
+    any_int,
+    expect_end,
+    open_object,
+    shown_key,
+    skip_blanks,
+    string_end,
+    wants_more,
+)
 from ..json_window import Notes, Window, open_input, shown_path
 
 MAX_FILE_BYTES = 10_000_000_000
@@ -27,14 +38,7 @@ WINDOW_BYTES = 1 << 20
 Nested = tuple[int, tuple[str, ...], dict[str, Any]]
 """Byte offset of an object, the keys that lead to it, the object. Numbers with a point are Decimal, exact."""
 
-_SPACE = re.compile(r"[ \t\n\r]*")
 _MARK = re.compile(r'["\[\]{},]')
-_UNFINISHED = re.compile(r"[\w.+\-\\]*[ \t\n\r]*")
-
-
-def _any_int(digits: str) -> int | float:
-    """Python refuses to convert numbers of thousands of digits; as float they are infinite."""
-    return int(digits) if len(digits) < 400 else float(digits)
 
 
 def _any_decimal(text: str) -> Decimal:
@@ -46,7 +50,7 @@ def _any_decimal(text: str) -> Decimal:
 
 
 _exact_decoder: Any = json.JSONDecoder(strict=False, parse_float=Decimal)
-_patient_decoder: Any = json.JSONDecoder(strict=False, parse_float=_any_decimal, parse_int=_any_int)
+_patient_decoder: Any = json.JSONDecoder(strict=False, parse_float=_any_decimal, parse_int=any_int)
 
 
 def nested_objects(
@@ -77,24 +81,13 @@ def nested_objects(
         window = Window(file, size_bytes, notes, max(window_bytes, 16), progress, is_cancelled)
         walker = _Walker(window, first_keys)
         try:
-            if walker.opens(path):
+            if open_object(window, path, MAX_OBJECT_CHARS):
                 yield from walker.objects()
+            else:
+                message = "the file holds nothing" if window.read_bytes else "the file is empty"
+                notes.add("cut-off", message, window.read_bytes, is_last=True)
         finally:
             notes.close()
-
-
-class _NeedMoreError(Exception):
-    """The text at hand ends too soon."""
-
-
-class _BrokenError(Exception):
-    """A value cannot be parsed, however much text follows. at: where it starts."""
-
-    def __init__(self, kind: str, message: str, at: int) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.at = at
 
 
 class _LevelError(Exception):
@@ -116,38 +109,17 @@ class _Walker:
         self.is_first = True
         self.n_objects = 0
 
-    def opens(self, path: Path) -> bool:
-        """Step behind the opening brace; False (and cut-off) where the file holds nothing yet."""
-        window = self.window
-        while (start := self._blanks_end(window.at)) == len(window.text):
-            window.at = start
-            is_head = window.read_bytes == 0
-            if not window.extend(MAX_OBJECT_CHARS):
-                message = "the file holds nothing" if window.read_bytes else "the file is empty"
-                window.notes.add("cut-off", message, window.read_bytes, is_last=True)
-                return False
-            head = window.text[:4] if is_head else ""
-            if head.startswith("\ufeff"):
-                window.at = 1
-            elif "\0" in head or head[:2] in ("\udcff\udcfe", "\udcfe\udcff"):
-                message = "this is not UTF-8 text (UTF-16, or no text at all)"
-                raise InputError(message, path=path, byte=0, hint="convert it: iconv -f UTF-16 -t UTF-8")
-        if window.text[start] != "{":
-            raise InputError("this is not a JSON object", path=path, byte=window.byte_at(start))
-        window.at = start + 1
-        return True
-
     def objects(self) -> Iterator[Nested]:
         """Every wanted object up to the end of the outermost one."""
         window, depth = self.window, 1
         while depth:
             try:
                 depth, found = self._step(depth)
-            except _NeedMoreError:
+            except NeedMoreError:
                 if not self._grow():
                     return
                 continue
-            except _BrokenError as broken:
+            except BrokenError as broken:
                 window.notes.add(broken.kind, broken.message, window.byte_near(broken.at))
                 if not self._pass_over(broken.at):
                     return
@@ -159,12 +131,12 @@ class _Walker:
             if found is not None:
                 self.n_objects += 1
                 yield found
-        self._expect_end()
+        expect_end(window)
 
     def _step(self, depth: int) -> tuple[int, Nested | None]:
         """One member or one end of a level: the depth behind it, and the object if it is a wanted one."""
         window, text = self.window, self.window.text
-        at = self._skip(window.at)
+        at = skip_blanks(self.window.text, window.at)
         if text[at] == "}":
             window.at, self.is_first = at + 1, False
             if self.place:
@@ -173,31 +145,31 @@ class _Walker:
         if not self.is_first:
             if text[at] != ",":
                 raise _LevelError("a comma is expected", at)
-            at = self._skip(at + 1)
+            at = skip_blanks(self.window.text, at + 1)
             if text[at] == "}":  # a comma behind the last member
                 window.at = at
                 self.is_first = True
                 return depth, None
         key, end = self._key(at)
-        colon = self._skip(end)
+        colon = skip_blanks(self.window.text, end)
         if text[colon] != ":":
             raise _LevelError("a colon is expected", colon)
-        start = self._skip(colon + 1)
+        start = skip_blanks(self.window.text, colon + 1)
         if text[start] != "{":
-            raise _BrokenError("bad-record", f"{_shown(key)}: an object is expected", start)
-        inner = self._skip(start + 1)
+            raise BrokenError("bad-record", f"{shown_key(key)}: an object is expected", start)
+        inner = skip_blanks(self.window.text, start + 1)
         if text[inner] == "}":
             window.at, self.is_first = inner + 1, False
             return depth, None
         if text[inner] != '"':
-            raise _BrokenError("bad-record", f"{_shown(key)}: a quoted name is expected", start)
+            raise BrokenError("bad-record", f"{shown_key(key)}: a quoted name is expected", start)
         if self._is_wanted(inner):
             value, end = self._object(key, start)
             byte = window.byte_at(start)
             window.at, self.is_first = end, False
             return depth, (byte, (*self.place, key), value)
         if depth >= MAX_DEPTH:
-            raise _BrokenError("too-deep", f"{_shown(key)}: nested too deeply to be a record", start)
+            raise BrokenError("too-deep", f"{shown_key(key)}: nested too deeply to be a record", start)
         self.place.append(key)
         window.at, self.is_first = start + 1, True
         return depth + 1, None
@@ -207,10 +179,10 @@ class _Walker:
         key, end = self._key(at)
         if key in self.first_keys:
             return True
-        colon = self._skip(end)
+        colon = skip_blanks(self.window.text, end)
         if self.window.text[colon] != ":":
             return True  # its parse will say what is wrong
-        return self.window.text[self._skip(colon + 1)] != "{"
+        return self.window.text[skip_blanks(self.window.text, colon + 1)] != "{"
 
     def _key(self, at: int) -> tuple[str, int]:
         """The string at `at` and the index behind it."""
@@ -220,7 +192,7 @@ class _Walker:
             key, end = _exact_decoder.scan_once(self.window.text, at)
         except JSONDecodeError as error:
             verdict = self._verdict(error, at)
-            if isinstance(verdict, _NeedMoreError):
+            if isinstance(verdict, NeedMoreError):
                 raise verdict from None
             raise _LevelError("a name cannot be read", at) from None
         return key, end
@@ -235,21 +207,18 @@ class _Walker:
             except JSONDecodeError as error:
                 raise self._verdict(error, at) from None
             except RecursionError:
-                message = f"{_shown(key)}: nested too deeply to be read"
-                raise _BrokenError("too-deep", message, at) from None
+                message = f"{shown_key(key)}: nested too deeply to be read"
+                raise BrokenError("too-deep", message, at) from None
             except (ValueError, ArithmeticError):  # a number of thousands of digits
                 continue
             return value, end
-        raise _BrokenError("bad-record", f"{_shown(key)}: a number cannot be read", at)
+        raise BrokenError("bad-record", f"{shown_key(key)}: a number cannot be read", at)
 
-    def _verdict(self, error: JSONDecodeError, start: int) -> _NeedMoreError | _BrokenError:
+    def _verdict(self, error: JSONDecodeError, start: int) -> NeedMoreError | BrokenError:
         """Whether a parse failed for want of text."""
-        text, ended = self.window.text, self.window.ended
-        if error.msg.startswith("Unterminated string"):
-            return _NeedMoreError()
-        if error.pos >= len(text) - 16 and (not ended or _UNFINISHED.fullmatch(text, error.pos)):
-            return _NeedMoreError()
-        return _BrokenError("bad-record", f"a record is no JSON: {error.msg}", start)
+        if wants_more(self.window, error.msg, error.pos):
+            return NeedMoreError()
+        return BrokenError("bad-record", f"a record is no JSON: {error.msg}", start)
 
     def _grow(self) -> bool:
         """Read on; False (and told) where there is no more, or nothing has an end."""
@@ -266,7 +235,7 @@ class _Walker:
 
     def _cut_off(self) -> None:
         window = self.window
-        where = f"inside {_shown(self.place[-1])}" if self.place else "before its object is closed"
+        where = f"inside {shown_key(self.place[-1])}" if self.place else "before its object is closed"
         message = f"the file ends {where}; {self.n_objects:,} whole records are kept"
         window.notes.add("cut-off", message, window.read_bytes, is_last=True)
 
@@ -284,7 +253,7 @@ class _Walker:
                 continue
             mark = found[0]
             if mark == '"':
-                end = _string_end(window.text, found.end())
+                end = string_end(window.text, found.end())
                 if end < 0:
                     window.at = found.start()
                     if len(window.text) - window.at > MAX_OBJECT_CHARS or not window.extend(MAX_OBJECT_CHARS):
@@ -301,35 +270,3 @@ class _Walker:
                 return True
         self._cut_off()
         return False
-
-    def _expect_end(self) -> None:
-        window = self.window
-        while (at := self._blanks_end(window.at)) == len(window.text):
-            window.at = at
-            if not window.extend(0):
-                return
-        window.notes.add("bad-record", "there is text behind the end of the JSON object", window.byte_at(at))
-
-    def _skip(self, at: int) -> int:
-        end = self._blanks_end(at)
-        if end == len(self.window.text):
-            raise _NeedMoreError
-        return end
-
-    def _blanks_end(self, at: int) -> int:
-        match = _SPACE.match(self.window.text, at)
-        return at if match is None else match.end()
-
-
-def _string_end(text: str, at: int) -> int:
-    """The index behind the closing quote of the string whose content starts at `at`, -1 if there is none."""
-    while (quote := text.find('"', at)) >= 0:
-        before = text[at:quote]
-        if (len(before) - len(before.rstrip("\\"))) % 2 == 0:
-            return quote + 1
-        at = quote + 1
-    return -1
-
-
-def _shown(key: str) -> str:
-    return repr(key if len(key) <= 200 else key[:199] + "…")
