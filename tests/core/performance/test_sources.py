@@ -9,9 +9,11 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError, UsageError
-from npulse.core.performance.run_report import look, report_of, reports_of, selections
+from npulse.core.performance.files import SHOWN
+from npulse.core.performance.run_report import READ, look, report_of, reports_of, selections
 from npulse.core.performance.sources import ProfileFiles, profiles_in
 from npulse.core.run.discover import discover
+from npulse.core.run.kinds import kinds_of
 
 HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Input Shapes\n"
 SUMMARY = "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us)\n"
@@ -335,3 +337,9 @@ def test_a_process_of_msmonitor_without_kernels_is_unknown(tmp_path: Path) -> No
     write(tmp_path / "msmonitor_7_20260101000000000_0.jsonl", line + "\n")
     report = report_of([tmp_path], AnalysisOptions()).report
     assert (report.verdict, report.exit_code()) == ("unknown", 4)
+
+
+def test_kinds_of_the_area_are_read_and_read_kinds_are_of_the_area() -> None:
+    of_area = {kind.id for kind in kinds_of("performance") if kind.is_read}
+    assert READ - {"device.npu_smi", "npulse.round"} == of_area
+    assert SHOWN < READ
