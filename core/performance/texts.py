@@ -103,7 +103,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "…… 另有 {n} 行：--top 0 全部列出，--tables 含所有列",
     ),
     "row-headline": (
-        "{total} us in {calls} call(s), {share} % of kernel time",
+        "{total} us, {share} % of kernel time; calls: {calls}",
         "{calls} 次调用共 {total} us，占 kernel 时间的 {share} %",
     ),
     "label-next": ("next", "下一步"),

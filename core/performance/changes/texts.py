@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     "total": (
-        "From {before} to {after} a step takes {old} instead: {new} ({percent}), {verdict}. {parts}",
+        "From {before} to {after} a step went from {old} to {new} ({percent}), {verdict}. {parts}",
         "从 {before} 到 {after}，单步 {old} → {new}（{percent}），{verdict}。{parts}",
     ),
     "part": ("{name} {old} -> {new}", "{name} {old} → {new}"),
@@ -19,7 +19,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "worse": ("slower beyond the noise of {noise} ({basis})", "变慢，超出噪声 {noise}（{basis}）"),
     "noise": ("within the noise of {noise} ({basis}): no change", "在噪声 {noise} 之内（{basis}）：不算变化"),
     "unknown": (
-        "whether that is more than noise nobody can tell: too few repeated steps",
+        "too few repeated steps to tell this from noise",
         "是否超出噪声无法判断：重复的 step 太少",
     ),
     "basis-steps": ("from repeated steps", "由重复 step 得出"),

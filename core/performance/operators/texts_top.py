@@ -18,7 +18,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "n-types": ("{n:,} types", "{n:,} 种算子类型"),
     "n-types-one": ("1 type", "1 种算子类型"),
     "reading-few": (
-        "There are only {n_types}; 80 % are in {n_most}.",
+        "Only {n_types} in all; 80 % are in {n_most}.",
         "总共只有 {n_types}，80 % 集中在 {n_most}。",
     ),
     "reading-concentrated": (

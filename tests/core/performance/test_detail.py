@@ -86,7 +86,7 @@ def test_the_first_words_are_of_the_row(view: PerformanceView) -> None:
         detail = view.detail(row, "en")
         name = str(view.table.column("subject").value(row))
         assert detail.name == name
-        assert name in detail.headline or "us in 8 call(s)" in detail.headline
+        assert name in detail.headline or "calls: 8" in detail.headline
         assert dict(detail.facts)["calls"] == "8"
 
 

@@ -78,7 +78,7 @@ def test_what_takes_the_time() -> None:
     assert top.message[0].startswith(
         "4 calls of 3 types take 100 us of kernel time, the wall time is 400 us: MatMulV2 70 us (70.00 %)"
     )
-    assert "There are only 3 types; 80 % are in 2 types." in top.message[0]
+    assert "Only 3 types in all; 80 % are in 2 types." in top.message[0]
     assert "总共只有 3 种算子类型，80 % 集中在 2 种算子类型。" in top.message[1]
     assert '--kernel-name="MatMulV2*"' in top.next_step[0]
     assert top.location.line == 2 and top.location.artifact == "op_summary_slice_0.csv"
