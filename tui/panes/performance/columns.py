@@ -116,7 +116,13 @@ _SOME = 256
 _MOST = {"class": 13, "bound": 8, "core_type": 14, "op_type": 22, "roof": 32, "folder": 40}
 _NAMES = {name: name for name in ("cube", "vector", *(pipe for pipe in PIPES if pipe not in ("mac", "vec")))}
 _NAMES["aicpu"] = "AI CPU"
-_CORES = {"AI_CORE": "AIC", "AI_VECTOR_CORE": "AIV", "KERNEL_AICORE": "AIC", "KERNEL_AIVEC": "AIV"}
+_CORES = {
+    "AI_CORE": "AIC",
+    "AI_VECTOR_CORE": "AIV",
+    "KERNEL_AICORE": "AIC",
+    "KERNEL_AIVEC": "AIV",
+    "COMMUNICATION": "HCCL",
+}
 
 
 def specs(
@@ -149,7 +155,7 @@ def _spec(
         return _subject_spec(table, heading(name, lang, kind), glyphs, width)
     spec = ColumnSpec(name, heading(name, lang, kind), max_width=_MOST.get(name, 28), priority=priority)
     if name.endswith("_percent"):
-        return replace(spec, format="fixed", decimals=2)
+        return replace(spec, format=_percent, align="right")
     if name.endswith("_us"):
         return replace(spec, format=_us, align="right")
     if name in ("bound_ratio", "roof_ratio"):
@@ -218,6 +224,14 @@ def _number(value: object) -> str:
     if not isfinite(number):
         return str(number)
     return f"{number:,.3f}" if abs(number) >= 1000 else f"{number:.6g}"
+
+
+def _percent(value: object) -> str:
+    """Two decimals; what is not zero is not shown as zero."""
+    share = float(str(value))
+    if share and abs(share) < 0.005:
+        return "<0.01" if share > 0 else ">-0.01"
+    return f"{share:.2f}"
 
 
 def _us(value: object) -> str:
