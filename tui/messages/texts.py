@@ -131,7 +131,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{at}：{name}{type}  耗时 {time}，始于 {start}",
     ),
     "timeline.idle": (
-        "{at}: idle; in {gap} {name}{type}, takes {time}",
+        "{at}: idle; {gap} until {name}{type}, which takes {time}",
         "{at}：空闲；{gap} 后为 {name}{type}，耗时 {time}",
     ),
     "timeline.lane": (

@@ -48,6 +48,7 @@ GAP_PART = 0.2
 _LABEL_CELLS = 14
 _NAME_CELLS = 120
 _GAP_FIGURE_CELLS = 34
+_MARGIN_CELLS = 2
 
 
 class TimeLanes(Widget, can_focus=True):
@@ -351,7 +352,10 @@ class TimelinePage(Page["None"]):
         if gap is None:
             return ""
         words = "timeline.gap-artefact" if gap.is_artefact else "timeline.gap"
-        return self.tr(words, time=time_text(gap.duration_ns), **self._around(gap, _NAME_CELLS))
+        time = time_text(gap.duration_ns)
+        around = {"before": "", "after": ""}
+        room = self.size.width - cell_width(self.tr(words, time=time, **around)) - _MARGIN_CELLS
+        return self.tr(words, time=time, **self._around(gap, max(room // 2, 12)))
 
     def _gap_lines(self) -> list[str]:
         gaps, keys = self.wall.gaps, self.shell.keys
