@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -383,13 +384,17 @@ async def test_it_opens_at_the_rank_that_holds_the_others_up(
         await pilot.pause(0.3)
         row = line_of(screen_text(app), "▶")
         assert pane.subject() == "rank 2" and "rank 2" in row and "E ✗ origin" in row
+        lines = screen_text(app).split("\n")
+        assert "rank 2 (1 of 4)" in lines[2] and "p rank" in lines[-1]
         await pilot.press("v")
         assert any("No timeline here" in text for text in notices(app))
         await pilot.press("t")
         assert any("only this table" in text for text in notices(app))
 
 
-async def test_the_table_of_one_rank(open_profile: OpenApp, read: Read, until: Until, tmp_path: Path) -> None:
+async def test_the_table_of_one_rank(
+    open_profile: OpenApp, read: Read, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
     run = tmp_path / "run"
     for rank in (0, 1):
         write_round(run / f"rank{rank}_1_20260112101010_ascend_pt", (200 + 100 * rank, 40, 90))
@@ -402,6 +407,7 @@ async def test_the_table_of_one_rank(open_profile: OpenApp, read: Read, until: U
         await until(pilot, lambda: pane.main is not None and len(pane.main.found.profiles) == 1)
         await read(pilot)
         assert pane.shown is not None and pane.shown.table.column("total_us").value(0) == 300 * N_STEPS
+        assert "rank 1" in screen_text(app).split("\n")[2], "whose table it is stands with the answer"
 
 
 # ---- nothing, cancel ----
@@ -420,6 +426,25 @@ async def test_an_empty_pane_says_what_it_looked_for(
         assert "op_summary" in text and "msprof" in text and "torch_npu" in text, text
         await pilot.press("t", "v", "w", "p", "d")
         assert app.is_running
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "could not be read"), ("zh", "无法读取或不完整")])
+async def test_an_empty_table_says_what_is_wrong_with_it(
+    open_profile: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path, lang: str, words: str
+) -> None:
+    output = tmp_path / "run" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    (output / "kernel_details.csv").write_text("")
+    app = open_profile(tmp_path / "run", lang=lang)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: "INCOMPLETE" in screen_text(app))
+        text = screen_text(app)
+        assert words in text and "!" in line_of(text, "INCOMPLETE")
+        assert "kernel_details.csv: the file is empty" in text
+        assert ("next: " if lang == "en" else "下一步: ") in text
+        await pilot.pause()
+        keys = screen_text(app).split("\n")[-1]
+        assert "/" not in keys and "y " not in keys, "what works on a row is not offered without one"
 
 
 async def test_escape_cancels_the_reading(
@@ -491,6 +516,7 @@ async def test_gaps_are_named_and_reached(
         text = screen_text(app)
         start = 4 * (330 + 3 * GAP_US) - GAP_US
         assert "after Gather_1, before MatMul_1" in line_of(text, "device idle")
+        assert " until " in text and "; in " not in text
         first = line_of(text, "▶  1")
         assert f"{LONG_GAP_US + GAP_US:,} us" in first and f"{start:,} us" in first, (
             "in the list of the longest"
@@ -526,3 +552,50 @@ async def test_zoom_pan_and_steps_stay_inside(
         await pilot.press("0", "L")
         await pilot.pause()
         assert lanes.window == whole
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_both_neighbours_of_a_gap_fit_the_line(
+    open_profile: OpenApp, read: Read, until: Until, screen_text: ScreenText, tmp_path: Path, lang: str
+) -> None:
+    run = write_round(tmp_path / "run")
+    table = run / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv"
+    long = "aclnnMaxPool2dWithMaskBackward_TransDataSpecial_"
+    text = table.read_text("utf-8")
+    table.write_text(text.replace("Gather_", f"{long}Gather_").replace("MatMul_", f"{long}MatMul_"), "utf-8")
+    app = open_profile(run, lang=lang)
+    async with app.run_test(size=SMALL) as pilot:
+        await read(pilot)
+        await pilot.press("v", "i")
+        words = "device idle" if lang == "en" else "设备空闲"
+        await until(pilot, lambda: isinstance(app.screen, TimelinePage) and words in screen_text(app))
+        line = line_of(screen_text(app), words)
+        assert "Gather_1" in line and "MatMul_1" in line and cell_len(line.rstrip()) <= 80
+
+
+async def test_a_share_too_small_to_show_is_not_shown_as_zero(
+    open_profile: OpenApp, read: Read, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    run = write_round(tmp_path / "run", (9_000_000, 40, 90))
+    app = open_profile(run)
+    async with app.run_test(size=WIDE) as pilot:
+        await read(pilot)
+        assert "<0.01" in line_of(screen_text(app), "SoftmaxV2 ")
+
+
+async def test_the_footer_has_the_timeline_once_it_is_read(
+    open_profile: OpenApp, read: Read, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    app = open_profile(write_round(tmp_path / "run"))
+    async with app.run_test(size=MIDDLE) as pilot:
+        pane = await read(pilot)
+        complete = pane.main
+        assert complete is not None
+        early = replace(complete, found=replace(complete.found, stage="reading"), ruler=None)
+        pane.take(early)
+        app.main.refresh_footer()
+        await pilot.pause()
+        assert "v timeline" not in screen_text(app).split("\n")[-1]
+        pane.take(complete)
+        await pilot.pause()
+        assert "v timeline" in screen_text(app).split("\n")[-1]

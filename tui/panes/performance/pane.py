@@ -18,6 +18,7 @@ from npulse.core.text import Lang, safe_text
 
 from ...actions import bindings_for
 from ...crash import failure_of
+from ...keymap import show_keys
 from ...roles import RowStyle, style_by_role_alone
 from ...screens.choice import ChoicePage
 from ...screens.rows import Row
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from ..job_pane import Job
 
-_FIRST_KEYS = ("performance.table", "performance.timeline", "performance.files")
+_FIRST_KEYS = ("performance.table", "performance.timeline", "performance.rank", "performance.files")
 """They stand in front of the footer: what they show is shown nowhere else."""
 _PAGE_MARGIN = 4
 _MAIN_KINDS = ("prof.kernel_details", "prof.op_summary", "opprof.result")
@@ -117,6 +118,8 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         super().take(made)
         if was_partial and self.shown is self.main and self.table.current_row == 0 and not self.view.sort:
             self._start_at_first_finding()  # it was not known when the first rows came
+        if was_partial:
+            self.shell.main.refresh_footer()  # timeline and ranks may be there by now
 
     # ---- how it looks ----
 
@@ -144,7 +147,8 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
     def shown_lines(self, view: PerformanceView | FileView) -> list[str]:
         main = view.below if isinstance(view, FileView) else view
         if not self.has_rows(main):
-            return lines_without_rows(main, self.tr, self.shell.glyphs)
+            keys = self.shell.keys.get("app.problems", ())
+            return lines_without_rows(main, self.tr, self.shell.glyphs, show_keys(keys[:1]) or "!")
         is_short = self.screen.has_class("-short")
         return shown_lines(main, self.tr, self.shell.glyphs, bool(self.ended), is_short)
 
@@ -193,6 +197,8 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
             return view is not None and (len(view.found.profiles) > 1 or self._rank is not None)
         if action_id == "performance.files":
             return view is not None and self.round is not None and bool(file_tables(self.round.artifacts))
+        if self.shown is not None and not self.has_rows(self.shown):
+            return False  # all others work on a row
         return super().in_footer(action_id)
 
     # ---- what opens ----
@@ -215,7 +221,10 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         if isinstance(view, FileView):
             self._leave_file()
         elif view is None or len(view.kinds) < 2:
-            self.shell.notice("performance.one-table", severity="warning")
+            keys = show_keys(self.shell.keys.get("performance.files", ())[:1])
+            has_files = bool(keys) and self.in_footer("performance.files")
+            words = "performance.one-table-files" if has_files else "performance.one-table"
+            self.shell.notice(words, severity="warning", key=keys)
         else:
             self._kind = view.next_kind()
             self._replace_rows(view.with_kind(self._kind), 0)

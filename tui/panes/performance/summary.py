@@ -11,11 +11,14 @@ from npulse.core.text import safe_text
 
 if TYPE_CHECKING:
     from npulse.core.performance.view import PerformanceView
+    from npulse.core.performance.wall.bottleneck import Bottleneck
     from npulse.core.performance.wall.record import Wall
 
     from ...glyphs import Glyphs
 
 Tr = Callable[..., str]
+
+_MOST_PROBLEMS = 3
 
 
 def shown_lines(
@@ -31,13 +34,24 @@ def shown_lines(
     return [first, "  ".join(filter(None, (found, step)))] if is_short else [first, found, step]
 
 
-def lines_without_rows(view: PerformanceView, tr: Tr, glyphs: Glyphs) -> list[str]:
-    """Raw sessions alone: what they are, what exports them."""
-    lines = [f"{view.report.verdict.upper()}  {tr('performance.no-figures')}"]
+def lines_without_rows(view: PerformanceView, tr: Tr, glyphs: Glyphs, key: str = "!") -> list[str]:
+    """Raw sessions alone: what they are, what exports them. Else what could not be read, and what to do.
+
+    key: what lists all that could not be read.
+    """
+    problems = view.report.problems
+    words = tr("performance.not-readable", key=key) if problems else tr("performance.no-figures")
+    lines = [f"{view.report.verdict.upper()}  {words}"]
     for finding in view.report.findings:
         lines += ["", f"{glyphs.severity(finding.severity)} {safe_text(finding.message)}"]
         if finding.next_step:
             lines.append(f"    {tr('detail.next')}: {safe_text(finding.next_step)}")
+    for problem in problems[:_MOST_PROBLEMS]:
+        lines += ["", f"{glyphs.error} {safe_text(problem.artifact)}: {safe_text(problem.message)}"]
+        if problem.hint:
+            lines.append(f"    {tr('detail.next')}: {safe_text(problem.hint)}")
+    if len(problems) > _MOST_PROBLEMS:
+        lines += ["", tr("performance.more-problems", n=len(problems) - _MOST_PROBLEMS, key=key)]
     return lines
 
 
@@ -54,7 +68,7 @@ def _parts(view: PerformanceView, tr: Tr, is_ended: bool) -> Iterator[str]:
     if shown is not None:
         answer = shown.wall.bottleneck.answer
         is_told = answer == view.report.verdict == "unknown"
-        yield tr(f"performance.first-{answer}")
+        yield tr(f"performance.first-{answer}") + _share_text(shown.wall.bottleneck)
     elif found.kernels:
         yield from _kernel_parts(view, tr)
     if not view.is_complete:
@@ -64,11 +78,14 @@ def _parts(view: PerformanceView, tr: Tr, is_ended: bool) -> Iterator[str]:
     if shown is not None:
         wall = shown.wall.wall
         if wall is not None:
-            yield from _wall_parts(wall, tr)
-            yield tr(f"performance.host-{shown.wall.host.verdict}")
+            yield from _wall_parts(wall, shown.wall.bottleneck, tr)
+        label = safe_text(shown.profile.label, 24)
         if len(found.profiles) > 1:
-            label = safe_text(shown.profile.label, 24)
             yield tr("performance.of-profiles", label=label, n=len(found.profiles))
+        elif shown.profile.rank is not None:
+            yield label
+        if wall is not None:
+            yield tr(f"performance.host-{shown.wall.host.verdict}")
         operators = shown.operators
         if operators is not None and len(operators.types.top):
             yield tr("performance.n-calls", n=operators.types.top.n_calls)
@@ -86,17 +103,29 @@ def _kernel_parts(view: PerformanceView, tr: Tr) -> Iterator[str]:
     times = [table.column("total_us").value(row) or 0.0 for row in range(table.n_rows)]
     row = max(range(table.n_rows), key=times.__getitem__)
     cells = table.row(row)
-    time = time_text(1000 * times[row]) if times[row] else "?"
-    yield tr("performance.slowest", name=safe_text(str(cells.get(SUBJECT)), 40), time=time)
+    if times[row]:
+        name = safe_text(str(cells.get(SUBJECT)), 40)
+        yield tr("performance.slowest", name=name, time=time_text(1000 * times[row]))
     if cells.get("bound"):
         yield tr("performance.bound", bound=cells["bound"])
     if cells.get("roof"):
         yield safe_text(str(cells["roof"]), 60)
 
 
-def _wall_parts(wall: Wall, tr: Tr) -> Iterator[str]:
+def _share_text(bottleneck: Bottleneck) -> str:
+    """ " 74.7 %": the part of the wall time that the answer is about; "" for idle time, told beside busy."""
+    share = {
+        "communication": bottleneck.communication_share,
+        "compute": bottleneck.compute_share,
+    }.get(bottleneck.answer)
+    return "" if share is None else f" {100 * share:.1f} %"
+
+
+def _wall_parts(wall: Wall, bottleneck: Bottleneck, tr: Tr) -> Iterator[str]:
+    """Where the answer has its share already, what is busy is not told: it is the rest of what idles."""
     yield tr("performance.wall", wall=time_text(wall.wall_ns))
-    yield tr("performance.busy", busy=f"{100 * wall.share(wall.busy_ns):.1f}")
+    if not _share_text(bottleneck):
+        yield tr("performance.busy", busy=f"{100 * wall.share(wall.busy_ns):.1f}")
     yield tr("performance.idle", idle=f"{100 * wall.share(wall.idle_ns):.1f}")
 
 
