@@ -599,3 +599,21 @@ async def test_the_footer_has_the_timeline_once_it_is_read(
         pane.take(complete)
         await pilot.pause()
         assert "v timeline" in screen_text(app).split("\n")[-1]
+
+
+async def test_the_timeline_opens_from_the_changes(
+    open_profile: OpenApp, read: Read, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    app = open_profile(write_rounds(tmp_path / "run"))
+    async with app.run_test(size=MIDDLE) as pilot:
+        pane = await read(pilot)
+        while pane.main is None or pane.main.kind != "changes":
+            await pilot.press("t")
+            await pilot.pause()
+        place = subjects(pane).index("GatherV2")
+        await pilot.press("g", *["j"] * place, "v")
+        await until(pilot, lambda: isinstance(app.screen, TimelinePage))
+        await until(pilot, lambda: "Gather_1" in screen_text(app))
+        assert page_of(app).wall.lanes[page_of(app).lanes.lane].stream == 8
+        await pilot.press("b")
+        assert isinstance(app.screen, MainPage) and pane.subject() == "GatherV2"

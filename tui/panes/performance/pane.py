@@ -13,8 +13,10 @@ from textual.worker import Worker, WorkerState, get_current_worker
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.performance.files import FileTable, FileView, file_tables
+from npulse.core.performance.table import BY_KINDS
 from npulse.core.performance.view import SUBJECT, PerformanceView
 from npulse.core.text import Lang, safe_text
+from npulse.core.views import rows_named
 
 from ...actions import bindings_for
 from ...crash import failure_of
@@ -359,5 +361,15 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
             return
         from .timeline import TimelinePage
 
-        at = view.start_of(self.row) if view is self.shown and self.row is not None else None
-        self.shell.push_screen(TimelinePage(view, at))
+        self.shell.push_screen(TimelinePage(view, self._moment(view)))
+
+    def _moment(self, view: PerformanceView) -> int | None:
+        """When the longest call of the row under the cursor began; None where the row has no calls."""
+        row = self.row
+        if row is None or view is not self.shown:
+            return None
+        if view.kind == "changes":  # a row is an operator type there too, at another place
+            name = str(view.table.column(SUBJECT).value(row))
+            view = view.with_kind("type")
+            row = next(iter(rows_named(view.table, SUBJECT, {name}).tolist()), None)
+        return view.start_of(row) if row is not None and view.kind in BY_KINDS else None
