@@ -518,7 +518,7 @@ async def test_a_running_scan_shows_progress_and_is_cancelled_never_quit(
         assert ended.wait(10)
         await pilot.pause()
         await pilot.pause()
-        assert app.is_running and notices(app) == ["Cancelled: 1 job(s)."]
+        assert app.is_running and notices(app) == ["Cancelled, jobs: 1."]
         assert "Scanning was cancelled" in screen_text(app)
 
 
@@ -591,7 +591,7 @@ async def test_a_user_map_is_in_force_and_its_mistakes_are_shown(
     app = make_app(keymap=keymap)
     async with app.run_test() as pilot:
         await ready(app, pilot)
-        assert "1 mistake(s) in the key map" in notices(app)[0] and " ! 1 " in screen_text(app).split("\n")[0]
+        assert "Mistakes in the key map: 1" in notices(app)[0] and " ! 1 " in screen_text(app).split("\n")[0]
         assert "W Memory" in screen_text(app) and "Q quit" in screen_text(app)
         await pilot.press("4", "6", "q")
         assert app.is_running and app.pane is not None and app.pane.area == "checkup"

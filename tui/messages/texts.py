@@ -19,7 +19,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "open.cancelled": ("Scanning was cancelled. r scans again.", "扫描已取消。按 r 重新扫描。"),
     "run.none": ("No run is open yet.", "尚未打开运行目录。"),
     "run.no-more-rounds": ("No further round: this run has {n}.", "没有更多轮次：本次运行共 {n} 轮。"),
-    "job.cancelled": ("Cancelled: {n} job(s).", "已取消 {n} 个任务。"),
+    "job.cancelled": ("Cancelled, jobs: {n}.", "已取消 {n} 个任务。"),
     # ---- panes ----
     "pane.no-findings": ("There are no findings here.", "此处没有发现。"),
     "pane.no-origin": ("No origin was found here.", "此处没有找到源头。"),
@@ -622,7 +622,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "crash.next": ("  Please report it with the log.", "  请附上日志反馈该问题。"),
     # ---- key maps ----
     "keymap.problems": (
-        "{n} mistake(s) in the key map; ! lists them.",
+        "Mistakes in the key map: {n}; ! lists them.",
         "键表中有 {n} 处错误，按 ! 查看。",
     ),
     "keymap.too-large": (
