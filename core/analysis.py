@@ -1,11 +1,14 @@
 """What every area is asked, and what it answers: the door between the commands and the analyses.
 
-An area that is built has a module with two functions, named by `core/areas.py`:
+An area that is built has a module with three functions, named by `core/areas.py`. `core/run/selection.py`
+makes them of what an area looks at in a round, and how:
 
     reports_of(run, options, *, progress, is_cancelled) -> tuple[AreaReport, ...]
         all that the area can say of a run, round by round; () where it finds nothing of its own
     report_of(paths, options, *, progress, is_cancelled) -> AreaReport
         the one report that the paths and options of a command mean; InputError where there is none
+    newest_of(run, options, *, progress, is_cancelled) -> Newest | None
+        the newest round that can be read, looked at alone: one side of `core/diff.py`
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .cache import Cache
 from .errors import InputError, UsageError
@@ -33,7 +36,8 @@ class AnalysisOptions:
     (0: as many as processors). cluster: a Dask scheduler. cache: None keeps and reads nothing. saturation:
     what the user says of the device, None for nothing. source_roots: folders in which the user's sources lie.
     kernel_objects: object files of kernels. top: rows of a list of operators (None: as many as the area
-    thinks best, 0: all). by: how operators are grouped: type, call, count or average.
+    thinks best, 0: all). by: how operators are grouped: type, call, count or average. earlier: whether a
+    round is also told against those before it.
     """
 
     lang: Lang = "en"
@@ -51,6 +55,7 @@ class AnalysisOptions:
     kernel_objects: tuple[Path, ...] = ()
     top: int | None = None
     by: str = "type"
+    earlier: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,17 @@ class AreaReport:
     name: str
     report: Report
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest round that an area can read. analysis: what the report was made of, for the area's own
+    `changes_of`. refused: why newer rounds could not be read.
+    """
+
+    report: AreaReport
+    analysis: Any = None
+    refused: tuple[InputError, ...] = ()
 
 
 def reports_of_each(

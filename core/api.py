@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .analysis import AnalysisOptions
-from .findings import Finding, Problem, Report, Verdict, with_problems
+from .findings import Finding, Problem, Report, Verdict
 from .memory import run_report as memory_run_report
 from .memory.analyse import Memory
-from .memory.report import report as memory_report
 from .overflow import run_report as overflow_run_report
 from .overflow.analyse import Overflow
-from .overflow.report import report as overflow_report
 from .performance import run_report as performance_run_report
 from .performance.analyse import Performance
-from .performance.report import report as performance_report
 from .performance.table import TableKind
 from .precision import run_report
 from .precision.compare import Comparison, Settings, compare_captures
@@ -217,15 +214,11 @@ def first_overflow(
     """
     opened = run if isinstance(run, Run) else open_run(run)
     asked = options or AnalysisOptions()
-    chosen = overflow_run_report.selections(opened, asked)
-    if not chosen:
-        raise overflow_run_report.nothing_here(opened)
+    chosen = overflow_run_report.REPORTS.newest(opened, asked)
     found = overflow_run_report.look(
-        opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
+        opened, chosen, asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
-    golden = ", ".join(chosen[-1].golden)
-    told = overflow_report(found, lang=asked.lang, tables=asked.tables, golden=golden)
-    return OverflowReport(with_problems(told, opened.problems), found)
+    return OverflowReport(overflow_run_report.REPORTS.tell(opened, chosen, found, asked).report, found)
 
 
 def memory(
@@ -246,14 +239,11 @@ def memory(
     asked = options or AnalysisOptions()
     if source_roots:
         asked = replace(asked, source_roots=tuple(Path(root) for root in source_roots))
-    chosen = memory_run_report.selections(opened, asked)
-    if not chosen:
-        raise memory_run_report.nothing_here(opened, asked)
+    chosen = memory_run_report.REPORTS.newest(opened, asked)
     found = memory_run_report.look(
-        opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
+        opened, chosen, asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
-    told = memory_report(found, lang=asked.lang, tables=asked.tables)
-    return MemoryReport(with_problems(told, opened.problems), found)
+    return MemoryReport(memory_run_report.REPORTS.tell(opened, chosen, found, asked).report, found)
 
 
 def performance(
@@ -272,14 +262,11 @@ def performance(
     """
     opened = run if isinstance(run, Run) else open_run(run)
     asked = options or AnalysisOptions()
-    chosen = performance_run_report.selections(opened, asked)
-    if not chosen:
-        raise performance_run_report.nothing_here(opened, asked)
+    chosen = performance_run_report.REPORTS.newest(opened, asked)
     found = performance_run_report.look(
-        opened, chosen[-1], asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
+        opened, chosen, asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
-    told = performance_report(found, lang=asked.lang, tables=asked.tables)
-    return PerformanceReport(with_problems(told, opened.problems), found)
+    return PerformanceReport(performance_run_report.REPORTS.tell(opened, chosen, found, asked).report, found)
 
 
 def choose_pair(

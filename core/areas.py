@@ -13,7 +13,7 @@ from .progress import IsCancelled, ProgressCallback, ignore_progress, never_canc
 from .rules import Rule
 
 if TYPE_CHECKING:
-    from .analysis import AnalysisOptions, AreaReport
+    from .analysis import AnalysisOptions, AreaReport, Newest
     from .run.model import Run
 
 
@@ -69,6 +69,27 @@ class Area:
         """The one report that the paths and options of a command mean. InputError, UsageError."""
         module = import_module(self.reports, __package__)
         found: AreaReport = module.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
+        return found
+
+    def newest_of(
+        self,
+        run: Run,
+        options: AnalysisOptions,
+        *,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> Newest | None:
+        """The newest round that the area can read, looked at alone; None where it finds nothing."""
+        module = import_module(self.reports, __package__)
+        found: Newest | None = module.newest_of(run, options, progress=progress, is_cancelled=is_cancelled)
+        return found
+
+    def changes_of(
+        self, before: Newest, after: Newest, options: AnalysisOptions, names: tuple[str, str]
+    ) -> AreaReport | None:
+        """What more the area says of two rounds; None where that is nothing. names: of their runs."""
+        changes_of = getattr(import_module(self.reports, __package__), "changes_of", None)
+        found: AreaReport | None = changes_of and changes_of(before, after, options, names)
         return found
 
 

@@ -10,10 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
-from .analysis import AnalysisOptions, AreaReport
+from .analysis import AnalysisOptions, Newest
 from .areas import AREAS, Area
 from .errors import InputError, UsageError
 from .findings import Finding, Problem, Report, verdict_from
@@ -87,17 +86,18 @@ def diff(
                 told.append(say(TEXTS, "told-only", options.lang, area=title, which=which))
             continue
         n_compared += 1
-        is_unknown |= "unknown" in (sides[0].report.verdict, sides[1].report.verdict)
-        own = _changes_of(area, runs, own_asked, progress, is_cancelled)
+        before_report, after_report = (side.report.report for side in (sides[0], sides[1]))
+        is_unknown |= "unknown" in (before_report.verdict, after_report.verdict)
+        own = area.changes_of(sides[0], sides[1], own_asked[1], (runs[0].path.name, runs[1].path.name))
         if own is not None:
             findings += own.report.findings
             problems += own.report.problems
             tables |= own.report.tables
             summary |= {f"{area.id}_{name}": value for name, value in own.report.summary.items()}
-        made, counts = _compared(sides[0].report, sides[1].report, options.lang)
+        made, counts = _compared(before_report, after_report, options.lang)
         findings += made
         counted.update(counts)
-        problems += (*sides[0].report.problems, *sides[1].report.problems)
+        problems += (*before_report.problems, *after_report.problems)
         told.append(
             say(
                 TEXTS,
@@ -107,8 +107,8 @@ def diff(
                 n_new=counts["new"],
                 n_gone=counts["gone"],
                 n_same=counts["same"],
-                before=sides[0].report.verdict.upper(),
-                after=sides[1].report.verdict.upper(),
+                before=before_report.verdict.upper(),
+                after=after_report.verdict.upper(),
             )
         )
         if own is not None:
@@ -164,31 +164,16 @@ def _newest(
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> AreaReport | None:
-    """The area's report of the newest round that it can read; None where it has none."""
+) -> Newest | None:
+    """The newest round that the area can read; None where it has none. What it could not is a problem."""
+    asked = replace(options, tables=False)
     try:
-        found = area.reports_of(
-            run, replace(options, tables=False), progress=progress, is_cancelled=is_cancelled
-        )
+        found = area.newest_of(run, asked, progress=progress, is_cancelled=is_cancelled)
     except InputError as error:
         problems.append(Problem.from_error(error, str(run.path)))
         return None
-    return found[-1] if found else None
-
-
-def _changes_of(
-    area: Area,
-    runs: list[Run],
-    options: list[AnalysisOptions],
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
-) -> AreaReport | None:
-    changes_of = getattr(import_module(area.reports, __package__), "changes_of", None)
-    if changes_of is None:
-        return None
-    found: AreaReport | None = changes_of(
-        (runs[0], options[0]), (runs[1], options[1]), progress=progress, is_cancelled=is_cancelled
-    )
+    if found is not None:
+        problems += (Problem.from_error(error, str(error.path or run.path)) for error in found.refused)
     return found
 
 

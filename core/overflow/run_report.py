@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from npulse.core.analysis import AnalysisOptions, AreaReport, reports_of_each
-from npulse.core.errors import InputError, UsageError
+from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.errors import InputError
 from npulse.core.findings import with_problems
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
+from npulse.core.run.selection import Reports, check_round
 from npulse.core.run.settings import ENVIRONMENTS
 from npulse.core.run.sides import DUMP, Capture, capture_pairs, captures_of
 
@@ -41,48 +40,8 @@ class Selection:
         return not self.captures and not any(a.kind in EVIDENCE for a in self.others)
 
 
-def reports_of(
-    run: Run,
-    options: AnalysisOptions,
-    *,
-    progress: ProgressCallback = ignore_progress,
-    is_cancelled: IsCancelled = never_cancelled,
-) -> tuple[AreaReport, ...]:
-    """A report for each round that has something to look at; () where none has.
-
-    `round_name`, `pair_name`, `rank` and `step` narrow it. A round that cannot be read is left out
-    where another one can.
-    """
-
-    def one(chosen: Selection) -> AreaReport:
-        found = look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
-        return _area_report(run, chosen, found, options)
-
-    return reports_of_each(selections(run, options), one)
-
-
-def report_of(
-    paths: Sequence[Path],
-    options: AnalysisOptions,
-    *,
-    progress: ProgressCallback = ignore_progress,
-    is_cancelled: IsCancelled = never_cancelled,
-) -> AreaReport:
-    """The report of the newest round of a run that has something to look at, or of the round that is named.
-
-    InputError where there is nothing; UsageError for more than one path.
-    """
-    if len(paths) != 1:
-        raise UsageError("give one run", hint="npulse overflow RUN")
-    run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
-    chosen = selections(run, options)
-    if not chosen:
-        raise nothing_here(run)
-    found = look(run, chosen[-1], options, progress=progress, is_cancelled=is_cancelled)
-    return _area_report(run, chosen[-1], found, options)
-
-
-def nothing_here(run: Run) -> InputError:
+def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
+    """What is said where there is nothing to look at."""
     hint = (
         "capture with msprobe (PrecisionDebugger, task statistics), with acl.json dump_debug on, or name the "
         "folder that holds the dump"
@@ -92,10 +51,7 @@ def nothing_here(run: Run) -> InputError:
 
 def selections(run: Run, options: AnalysisOptions) -> list[Selection]:
     """What there is to look at, round by round. Golden captures of pairs are left aside."""
-    rounds = [round_.name for round_ in run.rounds]
-    if options.round_name is not None and options.round_name not in rounds:
-        known = f"rounds: {', '.join(rounds[:8])}" if any(rounds) else "it has one round without a name"
-        raise InputError(f"no round '{options.round_name}'", path=run.path, hint=known)
+    check_round(run, options)
     pairs = capture_pairs(run)
     golden = {artifact.path for pair in pairs for artifact in pair.golden}
     captures = captures_of(run)
@@ -173,3 +129,7 @@ def _area_report(run: Run, chosen: Selection, found: Overflow, options: Analysis
     told = report(found, lang=options.lang, tables=options.tables, golden=", ".join(chosen.golden))
     names = ", ".join(name for name, _ in chosen.captures)
     return AreaReport(chosen.round, names, with_problems(told, run.problems))
+
+
+REPORTS = Reports("npulse overflow RUN", selections, nothing_here, look, _area_report)
+reports_of, report_of, newest_of = REPORTS.reports_of, REPORTS.report_of, REPORTS.newest_of

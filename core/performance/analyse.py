@@ -400,20 +400,11 @@ def _before(work: _Work, earlier: Earlier) -> Performance | None:
 
 def _changes(settings: Settings, now: Analysed, before: Performance, name: str) -> Changes | None:
     """Against the same rank of the round before, else its first profile."""
-    earlier = _same_rank(before, now)
+    earlier = same_rank(before, now)
     return compared(earlier, now, settings, before.round, name) if earlier is not None else None
 
 
-def changes_between(before: Performance, after: Performance, old: str, new: str) -> Changes | None:
-    """Two analyses side by side, by the profile that the later one shows; old, new: what they are called."""
-    now = after.shown
-    earlier = _same_rank(before, now) if now is not None else None
-    if now is None or earlier is None:
-        return None
-    return compared(earlier, now, after.settings, before.round or old, after.round or new)
-
-
-def _same_rank(before: Performance, now: Analysed) -> Analysed | None:
+def same_rank(before: Performance, now: Analysed) -> Analysed | None:
     """The profile with rows of the same rank, else the one that is shown first."""
     candidates = [
         one for one in before.profiles if one.operators is not None and one.operators.usable is not None

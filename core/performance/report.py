@@ -12,6 +12,7 @@ from .analyse import Performance
 from .changes.advice import advice_of_changes
 from .changes.compare import Changes
 from .kernel.advice import is_judged
+from .profile import Profile
 from .report_facts import TOP, counts, summary
 from .report_lines import told
 from .table import changes_table, kinds_of, performance_table
@@ -38,9 +39,16 @@ def report(found: Performance, *, lang: Lang = "en", tables: bool = False) -> Re
 
 
 def changes_report(
-    found: Performance, changes: Changes, *, lang: Lang = "en", tables: bool = False
+    found: Performance,
+    changes: Changes,
+    *,
+    of: tuple[Profile, Profile] | None = None,
+    lang: Lang = "en",
+    tables: bool = False,
 ) -> Report:
-    """Two rounds side by side as a report of their own. found: the later one."""
+    """Two rounds side by side as a report of their own. found: the later one. of: the profiles that are
+    compared, where there are several.
+    """
     findings = tuple(advice.finding(lang) for advice in advice_of_changes(changes))
     table = changes_table(changes)
     rows = [[say(TEXTS, f"head-{name}", lang) for name in ("type", "before", "after", "change", "noise")]]
@@ -56,6 +64,10 @@ def changes_report(
                 f"{noise} {say(TEXTS, f'change-{one.time.verdict}', lang)}",
             ]
         )
+    lines = list(columns_of(rows))
+    if of is not None:
+        before, after = (safe_text(one.label, 80) for one in of)
+        lines.insert(0, say(TEXTS, "told-changes-of", lang, before=before, after=after))
     return Report(
         command=AREA,
         run=str(found.root),
@@ -69,9 +81,10 @@ def changes_report(
                 ("after_us", part.after_ns / 1000),
                 ("verdict", part.verdict),
             )
-        },
+        }
+        | ({} if of is None else {"profile": of[1].name, "rank": of[1].rank}),
         problems=found.problems,
-        told=tuple(columns_of(rows)),
+        told=tuple(lines),
         tables={table.name: table} if tables else {},
     )
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from npulse.core.analysis import AnalysisOptions, AreaReport, reports_of_each
+from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Problem, with_problems
 from npulse.core.formats.manifest import read_manifest
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from npulse.core.run.discover import discover
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Artifact, Run
+from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 
-from .analyse import OnUpdate, Performance, analyse, changes_between
+from .analyse import OnUpdate, Performance, analyse, compared, same_rank
 from .criteria import Criteria, Settings
 from .report import changes_report, report
 from .sources import CLUSTERS, KERNELS, ONE_RANK
@@ -28,85 +27,35 @@ _NO_FIGURES = frozenset(("device.npu_smi", "npulse.round", "prof.profiler_info",
 BY = ("type", "call", "count", "average")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What is looked at: a round, its artifacts, and the rounds before it, oldest first."""
-
-    round: str
-    artifacts: tuple[Artifact, ...]
-    earlier: tuple[tuple[str, tuple[Artifact, ...]], ...]
-
-
-def reports_of(
-    run: Run,
-    options: AnalysisOptions,
-    *,
-    progress: ProgressCallback = ignore_progress,
-    is_cancelled: IsCancelled = never_cancelled,
-) -> tuple[AreaReport, ...]:
-    """A report for each round that has a profile; () where none has. A round that cannot be read is left out
-    where another one can."""
-
-    def one(chosen: Selection) -> AreaReport:
-        found = look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
-        return _area_report(run, chosen, found, options)
-
-    return reports_of_each(selections(run, options), one)
-
-
-def report_of(
-    paths: Sequence[Path],
-    options: AnalysisOptions,
-    *,
-    progress: ProgressCallback = ignore_progress,
-    is_cancelled: IsCancelled = never_cancelled,
-) -> AreaReport:
-    """The report of the newest round that has a profile, or of the round that is named.
-
-    InputError where there is nothing; UsageError for more than one path.
-    """
-    if len(paths) != 1:
-        raise UsageError("give one run", hint="npulse performance RUN; two rounds: npulse diff RUN_A RUN_B")
-    run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
-    chosen = selections(run, options)
-    if not chosen:
-        raise nothing_here(run, options)
-    found = look(run, chosen[-1], options, progress=progress, is_cancelled=is_cancelled)
-    return _area_report(run, chosen[-1], found, options)
-
-
 def changes_of(
-    before: tuple[Run, AnalysisOptions],
-    after: tuple[Run, AnalysisOptions],
-    *,
-    progress: ProgressCallback = ignore_progress,
-    is_cancelled: IsCancelled = never_cancelled,
+    before: Newest, after: Newest, options: AnalysisOptions, names: tuple[str, str]
 ) -> AreaReport | None:
-    """What changed from the newest round of one run to that of another; None where one of them has no rows.
+    """What changed from one run's round to another's; None where one of them has no rows.
+
+    names: what the runs are called where their rounds have no name.
 
     The rank that is looked at first in the later run is compared with the same rank of the earlier one.
     """
-    sides = []
-    for run, options in (before, after):
-        chosen = selections(run, options)
-        if not chosen:
-            return None
-        alone = replace(chosen[-1], earlier=())
-        sides.append(look(run, alone, options, progress=progress, is_cancelled=is_cancelled))
-    options = after[1]
-    changes = changes_between(sides[0], sides[1], before[0].path.name, after[0].path.name)
+    old: Performance = before.analysis
+    new: Performance = after.analysis
+    now = new.shown
+    earlier = same_rank(old, now) if now is not None else None
+    if now is None or earlier is None:
+        return None
+    changes = compared(earlier, now, new.settings, old.round or names[0], new.round or names[1])
     if changes is None:
         return None
-    told = changes_report(sides[1], changes, lang=options.lang, tables=options.tables)
-    return AreaReport(sides[1].round, changes.after, told)
+    is_one = max(len(old.profiles), len(new.profiles)) < 2
+    of = None if is_one else (earlier.profile, now.profile)
+    told = changes_report(new, changes, of=of, lang=options.lang, tables=options.tables)
+    return AreaReport(new.round, changes.after, told)
 
 
 def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
     """What is said where there is no profile, or none of the rank that was asked for."""
     found = [a for a in run.artifacts if a.kind in READ - _NO_FIGURES]
     if options.rank is not None and found:
-        ranks = sorted({a.rank for a in found if a.rank is not None})
-        known = "ranks: " + ", ".join(map(str, ranks[:16])) if ranks else "no folder here names a rank"
+        known = ranks_hint(a.rank for a in found)
         return InputError(f"no profile of rank {options.rank} here", path=run.path, hint=known)
     hint = f"{KINDS['prof.session'].captured_by}; {KINDS['prof.framework'].captured_by}"
     return InputError("holds no profile", path=run.path, hint=hint)
@@ -114,20 +63,12 @@ def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
 
 def selections(run: Run, options: AnalysisOptions) -> list[Selection]:
     """What there is to look at, round by round."""
-    names = [round_.name for round_ in run.rounds]
-    if options.round_name is not None and options.round_name not in names:
-        known = f"rounds: {', '.join(names[:8])}" if any(names) else "it has one round without a name"
-        raise InputError(f"no round '{options.round_name}'", path=run.path, hint=known)
-    found: list[Selection] = []
-    earlier: list[tuple[str, tuple[Artifact, ...]]] = []
-    for round_ in run.rounds:
-        own = tuple(a for a in round_.artifacts if options.rank is None or a.rank in (None, options.rank))
-        if _has_profile(own, options):
-            found.append(Selection(round_.name, (*run.shared, *own), tuple(earlier)))
-            earlier.append((round_.name, own))
-    if not found and _has_profile(run.shared, options):
-        found.append(Selection("", run.shared, ()))
-    return [one for one in found if options.round_name in (None, one.round)]
+    return selections_of(
+        run,
+        options,
+        lambda artifacts: _has_profile(artifacts, options),
+        is_own=lambda artifact: options.rank is None or artifact.rank in (None, options.rank),
+    )
 
 
 def _has_profile(artifacts: Sequence[Artifact], options: AnalysisOptions) -> bool:
@@ -199,3 +140,8 @@ def _area_report(run: Run, chosen: Selection, found: Performance, options: Analy
     told = report(found, lang=options.lang, tables=options.tables)
     names = [one.profile.name for one in found.profiles] or [kernel.folder for kernel in found.kernels]
     return AreaReport(chosen.round, ", ".join(names[:4]), with_problems(told, run.problems))
+
+
+USAGE = "npulse performance RUN; two rounds: npulse diff RUN_A RUN_B"
+REPORTS = Reports(USAGE, selections, nothing_here, look, _area_report)
+reports_of, report_of, newest_of = REPORTS.reports_of, REPORTS.report_of, REPORTS.newest_of

@@ -18,6 +18,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "其主机侧偏慢：计算加空闲比典型值长 {percent} %；等待本卡的卡数：{n}。",
     ),
     "why-waits": ("{label} waits in collectives for {slow}.", "{label} 在集合通信中等待 {slow}。"),
+    "told-changes-of": ("{after} (before: {before}):", "{after}（此前：{before}）："),
     "told-answer": ("{label}: {answer}. {why}", "{label}：{answer}。{why}"),
     "told-wall": (
         "wall {wall}, busy {busy} ({busy_percent} %), idle {idle} ({idle_percent} %); computing {compute}, communication {communication} of which {exposed} is not hidden{sum} ({source})",

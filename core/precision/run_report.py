@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Problem, Report, with_problems
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -49,26 +49,81 @@ def reports_of(
     pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
     last_of = {pair.round: pair for pair in pairs}
     for pair in pairs:
-        try:
-            told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
-        except InputError as error:
-            refused.append(error)
-            told = _unreadable(run, pair, error)
+        one = _of_pair(run, pair, options, refused, progress, is_cancelled)
         notes = _left_out(run, pair.round, options.lang) if pair is last_of[pair.round] else ()
-        found.append(AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems), notes))
+        found.append(replace(one, notes=notes))
     for round_name, captures in ({} if options.pair_name else _without_pair(run, options)).items():
-        try:
-            told, notes = _report_alone(run, captures, options, progress, is_cancelled)
-        except InputError as error:
-            refused.append(error)
-            told, notes = _unreadable(run, None, error), ()
-        names = ", ".join(capture.name for capture in captures)
-        found.append(AreaReport(round_name, names, with_problems(told, run.problems), notes))
+        found.append(_of_captures(run, round_name, captures, options, refused, progress, is_cancelled))
     is_narrowed = options.rank is not None or options.step is not None
     if refused and len(refused) == len(found) and is_narrowed:
         raise refused[0]  # what was asked for is in none of them
-    order = {round_.name: place for place, round_ in enumerate(run.rounds)}
-    return tuple(sorted(found, key=lambda one: order.get(one.round, -1)))
+    return tuple(sorted(found, key=lambda one: _place(run, one.round)))
+
+
+def newest_of(
+    run: Run,
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Newest | None:
+    """The first pair of the newest round that has one, else the newest captures; None if no dumps.
+
+    What cannot be read is an incomplete report; InputError where the rank or step is not there.
+    """
+    refused: list[InputError] = []
+    pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    if pairs:
+        found = _of_pair(run, newest(pairs), options, refused, progress, is_cancelled)
+    else:
+        alone = _without_pair(run, options)
+        if not alone:
+            return None
+        name = max(alone, key=lambda one: _place(run, one))
+        found = _of_captures(run, name, alone[name], options, refused, progress, is_cancelled)
+    if refused and (options.rank is not None or options.step is not None):
+        raise refused[0]
+    return Newest(found)
+
+
+def _place(run: Run, round_name: str) -> int:
+    """The place of a round; what lies beside the rounds is before all."""
+    return next((place for place, one in enumerate(run.rounds) if one.name == round_name), -1)
+
+
+def _of_pair(
+    run: Run,
+    pair: CapturePair,
+    options: AnalysisOptions,
+    refused: list[InputError],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> AreaReport:
+    try:
+        told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
+    except InputError as error:
+        refused.append(error)
+        told = _unreadable(run, pair, error)
+    return AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems))
+
+
+def _of_captures(
+    run: Run,
+    round_name: str,
+    captures: list[Capture],
+    options: AnalysisOptions,
+    refused: list[InputError],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> AreaReport:
+    notes: tuple[str, ...] = ()
+    try:
+        told, notes = _report_alone(run, captures, options, progress, is_cancelled)
+    except InputError as error:
+        refused.append(error)
+        told = _unreadable(run, None, error)
+    names = ", ".join(capture.name for capture in captures)
+    return AreaReport(round_name, names, with_problems(told, run.problems), notes)
 
 
 def report_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from npulse.core.analysis import AnalysisOptions
 from npulse.core.diff import diff
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Report
+from npulse.core.run.model import Run
 
 HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Input Shapes\n"
 
@@ -130,6 +132,63 @@ def test_two_rounds_of_one_run(tmp_path: Path) -> None:
         told(run, run)
     with pytest.raises(InputError):
         diff(run, run, AnalysisOptions(), rounds=("round1", "round9"))
+
+
+def test_two_rounds_of_one_run_tell_each_change_once(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    profile(run / "round1", {"MatMulV2": 100})
+    profile(run / "round2", {"MatMulV2": 100, "Add": 60})
+    report = diff(run, run, AnalysisOptions(), rounds=("round1", "round2"))
+    assert report.findings and len({(f.rule, f.subject) for f in report.findings}) == len(report.findings)
+    assert sum("Add" in f.message for f in report.findings if f.rule.startswith("performance.operator")) == 1
+    apart = diff(run / "round1", run / "round2", AnalysisOptions())
+    assert [f.rule for f in report.findings] == [f.rule for f in apart.findings]
+
+
+def test_only_the_round_that_is_compared_is_read_and_that_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from npulse.core.performance import run_report
+
+    seen: list[str] = []
+    analyse = run_report.analyse
+
+    def counted(run: Run, round_name: str, *args: Any, **kwargs: Any) -> Any:
+        seen.append(f"{run.path.name} {round_name}")
+        assert not kwargs["earlier"]
+        return analyse(run, round_name, *args, **kwargs)
+
+    monkeypatch.setattr(run_report, "analyse", counted)
+    for run, us in (("a", 100), ("b", 150)):
+        for place in (1, 2, 3):
+            profile(tmp_path / run / f"round{place}", {"MatMulV2": us})
+    assert told(tmp_path / "a", tmp_path / "b").findings[0].figures["verdict"] == "worse"
+    assert seen == ["a round3", "b round3"]
+
+
+def test_the_newest_round_that_can_be_read_is_compared(tmp_path: Path) -> None:
+    for run, us in (("a", 100), ("b", 150)):
+        profile(tmp_path / run / "round1", {"MatMulV2": us})
+    broken = tmp_path / "b" / "round2"
+    broken.mkdir()
+    (broken / "cluster_step_trace_time.csv").write_text("Step,Type,Index,Computing,Free\n")
+    report = told(tmp_path / "a", tmp_path / "b")
+    assert report.findings[0].rule == "performance.round-total"
+    assert report.findings[0].figures["verdict"] == "worse" and "round1" in report.findings[0].message
+    assert report.verdict == "incomplete" and report.problems and report.exit_code() == 4
+
+
+def test_the_table_says_which_rank_it_is_of(tmp_path: Path) -> None:
+    for run, us in (("a", 100), ("b", 150)):
+        for rank in range(2):
+            folder = tmp_path / run / f"host_{rank}_20260101000000000_ascend_pt"
+            profile(folder / "ASCEND_PROFILER_OUTPUT", {"MatMulV2": us})
+            (folder / f"profiler_info_{rank}.json").write_text('{"config": {"common_config": {}}}')
+    report = told(tmp_path / "a", tmp_path / "b")
+    assert any("rank 0 (before: rank 0)" in line for line in report.told)
+    assert report.summary["performance_rank"] == 0
+    one = told(profile(tmp_path / "c", {"MatMulV2": 100}), profile(tmp_path / "d", {"MatMulV2": 150}))
+    assert not any("before:" in line for line in one.told)
 
 
 def test_criteria_go_to_the_area_that_knows_them(tmp_path: Path) -> None:

@@ -1,0 +1,147 @@
+"""What an area looks at in a run, round by round, and the functions by which it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic
+
+from ..analysis import AnalysisOptions, AreaReport, Newest, SelectionT, reports_of_each
+from ..errors import InputError, UsageError
+from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from .discover import discover
+from .model import Artifact, Run
+
+SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is looked at: a round, its artifacts, and the rounds before it, oldest first."""
+
+    round: str
+    artifacts: tuple[Artifact, ...]
+    earlier: tuple[tuple[str, tuple[Artifact, ...]], ...]
+
+
+def check_round(run: Run, options: AnalysisOptions) -> None:
+    """InputError where the round that is asked for is not there."""
+    names = [round_.name for round_ in run.rounds]
+    if options.round_name is not None and options.round_name not in names:
+        known = f"rounds: {', '.join(names[:8])}" if any(names) else "it has one round without a name"
+        raise InputError(f"no round '{options.round_name}'", path=run.path, hint=known)
+
+
+def selections_of(
+    run: Run,
+    options: AnalysisOptions,
+    is_something: Callable[[Sequence[Artifact]], bool],
+    *,
+    is_own: Callable[[Artifact], bool],
+) -> list[Selection]:
+    """The rounds that hold something; what lies beside the rounds where none of them does.
+
+    is_own: whether an artifact of a round is of the rank that is asked for.
+    """
+    check_round(run, options)
+    found: list[Selection] = []
+    earlier: list[tuple[str, tuple[Artifact, ...]]] = []
+    for round_ in run.rounds:
+        own = tuple(filter(is_own, round_.artifacts))
+        if is_something(own):
+            before = tuple(earlier) if options.earlier else ()
+            found.append(Selection(round_.name, (*run.shared, *own), before))
+            earlier.append((round_.name, own))
+    if not found and is_something(run.shared):
+        found.append(Selection("", run.shared, ()))
+    return [one for one in found if options.round_name in (None, one.round)]
+
+
+def ranks_hint(ranks: Iterable[int | None]) -> str:
+    """Which ranks there are, for somebody who asked for another one."""
+    known = sorted({rank for rank in ranks if rank is not None})
+    return "ranks: " + ", ".join(map(str, known[:SHOWN])) if known else "no folder here names a rank"
+
+
+@dataclass(frozen=True, slots=True)
+class Reports(Generic[SelectionT]):
+    """What differs between areas, and what they are asked with it. usage: hint for more paths than one.
+
+    selections: what there is to look at, by round. nothing_here: what is said where that is nothing.
+    look: the analysis of a selection; InputError where nothing of it can be read. tell: its report.
+    """
+
+    usage: str
+    selections: Callable[[Run, AnalysisOptions], list[SelectionT]]
+    nothing_here: Callable[[Run, AnalysisOptions], InputError]
+    look: Callable[..., Any]
+    tell: Callable[[Run, SelectionT, Any, AnalysisOptions], AreaReport]
+
+    def newest(self, run: Run, options: AnalysisOptions) -> SelectionT:
+        """The newest round that has something to look at, or the one that is named; else InputError."""
+        chosen = self.selections(run, options)
+        if not chosen:
+            raise self.nothing_here(run, options)
+        return chosen[-1]
+
+    def reports_of(
+        self,
+        run: Run,
+        options: AnalysisOptions,
+        *,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> tuple[AreaReport, ...]:
+        """A report for each round that has something to look at; () where none has. A round that cannot be
+        read is left out where another one can."""
+
+        def one(chosen: SelectionT) -> AreaReport:
+            found = self.look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
+            return self.tell(run, chosen, found, options)
+
+        return reports_of_each(self.selections(run, options), one)
+
+    def report_of(
+        self,
+        paths: Sequence[Path],
+        options: AnalysisOptions,
+        *,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> AreaReport:
+        """The report of the newest round that has something to look at, or of the round that is named.
+
+        InputError where there is nothing; UsageError for more than one path.
+        """
+        if len(paths) != 1:
+            raise UsageError("give one run", hint=self.usage)
+        run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
+        chosen = self.newest(run, options)
+        found = self.look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
+        return self.tell(run, chosen, found, options)
+
+    def newest_of(
+        self,
+        run: Run,
+        options: AnalysisOptions,
+        *,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> Newest | None:
+        """The newest round that can be read, without those before it; None where there is nothing.
+
+        Raises InputError, that of the newest, where none can be read.
+        """
+        alone = replace(options, earlier=False)
+        refused: list[InputError] = []
+        for chosen in reversed(self.selections(run, alone)):
+            try:
+                found = self.look(run, chosen, alone, progress=progress, is_cancelled=is_cancelled)
+            except InputError as error:
+                refused.append(error)
+                continue
+            return Newest(self.tell(run, chosen, found, alone), found, tuple(refused))
+        if refused:
+            raise refused[0]
+        return None
