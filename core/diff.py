@@ -111,6 +111,7 @@ def diff(
                 after=after_report.verdict.upper(),
             )
         )
+        told += [f"  {note}" for side in (sides[0], sides[1]) for note in side.report.notes]
         if own is not None:
             told += [f"  {line}" for line in own.report.told]
     if unknown and len(unknown) >= 2 * sum(area.is_built for area in AREAS):

@@ -19,8 +19,8 @@ from . import folders
 from .model import Artifact, Run
 from .paths import Parts, named_context, path_key, place_of, rank_of, shown, step_of
 from .rounds import Placed, split_rounds
-from .sniff import Look, Sniffed, look_for, sniff
-from .walk import FoundFile, Walk, walk_all
+from .sniff import Look, Sniffed, is_promised, look_for, sniff
+from .walk import FoundFile, Walk, add_unfit, walk_all
 
 MAX_ENTRIES = 2_000_000
 MAX_DEPTH = 64
@@ -106,6 +106,8 @@ def _look_at_only_file(walk: Walk, now_ns: int) -> None:
         raise InputError(message, path=walk.root, hint="check its permissions") from None
     if found is None:
         walk.n_unknown = 1
+        if is_promised(name, in_session=False):
+            add_unfit(walk, os.path.dirname(walk.root), (name,))
     else:
         walk.files.append(FoundFile((name,), found, None))
 
@@ -147,7 +149,7 @@ def _as_run(walk: Walk, now_ns: int, is_folder: bool) -> Run:
     found.sort(key=lambda item: (path_key("/".join(item[1])), item[2].kind))
     manifests = frozenset(folder for folder, _, a in found if a.kind == "npulse.round" and folder)
     placed: list[Placed] = [(folder, artifact) for folder, _, artifact in found]
-    rounds, shared = split_rounds(os.path.basename(walk.root), placed, manifests)
+    rounds, shared = split_rounds(os.path.basename(walk.root), placed, manifests, walk.unfit)
     return Run(Path(walk.root), rounds, tuple(walk.problems), walk.n_entries, shared, walk.n_unknown)
 
 

@@ -15,16 +15,13 @@ import zlib
 from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
+from ..formats.encodings import without_mark
+
 HEAD_BYTES = 8192
 TAIL_BYTES = 4096
 
 _SHEET_BYTES = 16384
 _MAX_DIRECTORY_BYTES = 1 << 20
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _MAGICS = (
     b"\x7fELF",
     b"PK\x03\x04",
@@ -100,11 +97,10 @@ def is_text(head: bytes) -> bool:
 
 
 def first_line(head: bytes) -> str:
-    """The first line as text: byte order mark honoured, else UTF-8, else GB18030."""
-    for mark, encoding in _BOMS:
-        if head.startswith(mark):
-            text = head[len(mark) :].decode(encoding, "replace")
-            return text.split("\n", 1)[0].rstrip("\r")
+    """The first line as text: UTF-16 with or without its mark, else UTF-8, else GB18030."""
+    head, encoding = without_mark(head)
+    if encoding.startswith("utf-16"):
+        return head.decode(encoding, "replace").split("\n", 1)[0].rstrip("\r")
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
     try:
         return line.decode("utf-8")

@@ -29,14 +29,20 @@ def round_folders(run_name: str, folders: Iterable[Parts], manifests: frozenset[
 
 
 def split_rounds(
-    run_name: str, placed: Iterable[Placed], manifests: frozenset[Parts]
+    run_name: str,
+    placed: Iterable[Placed],
+    manifests: frozenset[Parts],
+    unfit: Iterable[Parts] = (),
 ) -> tuple[tuple[Round, ...], tuple[Artifact, ...]]:
     """(rounds, shared): rounds by time or number; one round "" where no folder is a round.
 
-    A round is named by its folder, by the path of its folder where two have the same name.
+    A round is named by its folder, by the path of its folder where two have the same name. unfit: folders of
+    damaged files; beside other rounds they make rounds too, which may hold nothing.
     """
     items = list(placed)
     above = round_folders(run_name, {folder for folder, _ in items}, manifests)
+    if above:
+        above |= round_folders(run_name, unfit, manifests)
     roots = sorted(set(above.values()))
     if not roots:
         return (Round("", tuple(artifact for _, artifact in items)),), ()

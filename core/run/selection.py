@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
@@ -10,10 +10,21 @@ from typing import Any, Generic
 from ..analysis import AnalysisOptions, AreaReport, Newest, SelectionT, reports_of_each
 from ..errors import InputError, UsageError
 from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from ..text import say
 from .discover import discover
 from .model import Artifact, Run
 
 SHOWN = 16
+TEXTS: Mapping[str, tuple[str, str]] = {
+    "round-without": (
+        "round {round} is newer but holds nothing that can be read for this; this is {chosen}",
+        "轮次 {round} 更新但没有可供此项读取的内容；此处为 {chosen}",
+    ),
+    "beside-rounds": (
+        "no round holds anything that can be read for this; this is what lies beside the rounds",
+        "各轮次均没有可供此项读取的内容；此处为轮次之外的内容",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,17 @@ def ranks_hint(ranks: Iterable[int | None]) -> str:
     return "ranks: " + ", ".join(map(str, known[:SHOWN])) if known else "no folder here names a rank"
 
 
+def _with_note(run: Run, told: AreaReport, options: AnalysisOptions) -> AreaReport:
+    """With a word on the round that was taken, where it is not the newest one of the run."""
+    last = run.rounds[-1].name if run.rounds else ""
+    if options.round_name is not None or told.round == last:
+        return told
+    note = say(
+        TEXTS, "round-without" if told.round else "beside-rounds", options.lang, round=last, chosen=told.round
+    )
+    return replace(told, notes=(*told.notes, note))
+
+
 @dataclass(frozen=True, slots=True)
 class Reports(Generic[SelectionT]):
     """What differs between areas, and what they are asked with it. usage: hint for more paths than one.
@@ -82,7 +104,13 @@ class Reports(Generic[SelectionT]):
         """The newest round that has something to look at, or the one that is named; else InputError."""
         chosen = self.selections(run, options)
         if not chosen:
-            raise self.nothing_here(run, options)
+            error = self.nothing_here(run, options)
+            damaged = next((one for one in run.problems if one.kind == "unreadable"), None)
+            if damaged is not None and options.rank is None:
+                error = InputError(
+                    error.message, path=error.path, hint=f"{damaged.artifact}: {damaged.message}"
+                )
+            raise error
         return chosen[-1]
 
     def reports_of(
@@ -119,7 +147,7 @@ class Reports(Generic[SelectionT]):
         run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
         chosen = self.newest(run, options)
         found = self.look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
-        return self.tell(run, chosen, found, options)
+        return _with_note(run, self.tell(run, chosen, found, options), options)
 
     def newest_of(
         self,
@@ -141,7 +169,8 @@ class Reports(Generic[SelectionT]):
             except InputError as error:
                 refused.append(error)
                 continue
-            return Newest(self.tell(run, chosen, found, alone), found, tuple(refused))
+            told = _with_note(run, self.tell(run, chosen, found, alone), alone)
+            return Newest(told, found, tuple(refused))
         if refused:
             raise refused[0]
         return None

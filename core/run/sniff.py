@@ -13,7 +13,7 @@ from typing import Literal
 from ..findings import Completeness
 from ..formats.kernel_object import is_kernel_object
 from . import signatures
-from .peek import Peek, columns, is_text, json_keys, looks_closed, peek, plain, workbook_texts
+from .peek import Peek, columns, first_line, is_text, json_keys, looks_closed, peek, plain, workbook_texts
 
 Look = Literal[
     "csv",
@@ -141,6 +141,15 @@ def kind_by_name(name: str) -> str | None:
     return next((kind for pattern, kind in _NAMED if pattern.fullmatch(name)), None)
 
 
+_COMMON_NAMES = frozenset({"similarities.csv", "communication.json", "analysis.db"})
+"""Other programs use these too; elsewhere than in a profiler's folder they promise nothing."""
+
+
+def is_promised(name: str, *, in_session: bool) -> bool:
+    """Whether a file of this name that is nothing known is a damaged one, not a foreign one."""
+    return kind_by_name(name) is not None and (in_session or name not in _COMMON_NAMES)
+
+
 def look_for(name: str) -> Look | None:
     """Which look a file name deserves; None: the file is never opened. No I/O, about a microsecond."""
     if name in _NEVER:
@@ -250,7 +259,11 @@ def _csv_kind(name: str, head: bytes) -> str | None:
         return "msprobe.api_precision_compare"  # the two tools' result tables have the same columns
     if kind is None and name == "similarities.csv" and "step" in header:
         return "msprobe.grad_probe"
-    if kind is None and name.startswith("minddata_pipeline_summary") and head.startswith(b"op_ids"):
+    if (
+        kind is None
+        and name.startswith("minddata_pipeline_summary")
+        and first_line(head).startswith("op_ids")
+    ):
         return "prof.minddata"
     return kind
 

@@ -11,9 +11,20 @@ from ..findings import Problem
 from ..progress import IsCancelled, Progress, ProgressCallback, check
 from . import folders
 from .folders import Folder, IndexLook
+from .kinds import KINDS
 from .long_texts import Allowance, look_through
 from .paths import Parts, is_rank_folder, is_round_folder, is_step_folder, natural_key, shown
-from .sniff import LOOKED_AT_BYTES, Look, Sniffed, cann_kind, kind_by_name, look_for, named_kind, sniff
+from .sniff import (
+    LOOKED_AT_BYTES,
+    Look,
+    Sniffed,
+    cann_kind,
+    is_promised,
+    kind_by_name,
+    look_for,
+    named_kind,
+    sniff,
+)
 
 _SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
 _DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log")
@@ -54,7 +65,9 @@ class FoundFile(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """State and result of one walk. context: the names of the run's own folder that say rank or step."""
+    """State and result of one walk. context: the names of the run's own folder that say rank or step. unfit:
+    folders of files that have the name of a tool's, but not its content.
+    """
 
     root: str
     real_root: str
@@ -75,6 +88,7 @@ class Walk:
     files: list[FoundFile] = field(default_factory=list)
     fruitless: dict[tuple[Parts, str], int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    unfit: list[Parts] = field(default_factory=list)
     allowance: Allowance = field(default_factory=Allowance)
     n_problems: dict[str, int] = field(default_factory=dict)
 
@@ -109,6 +123,20 @@ def add_problem(walk: Walk, kind: str, parts: Parts, message: str, hint: str | N
     count = walk.n_problems[kind] = walk.n_problems.get(kind, 0) + 1
     if count <= _MAX_PROBLEMS_OF_KIND:
         walk.problems.append(Problem(shown(parts), kind, message, hint=hint))
+
+
+def add_unfit(walk: Walk, folder: str, parts: Parts) -> None:
+    """Note a file with the name of a tool's, but not its content. It still makes a round of its folder."""
+    kind = KINDS[kind_by_name(parts[-1]) or ""]
+    walk.unfit.append(parts[:-1])
+    if any(one.artifact == shown(parts) for one in walk.problems) or not os.path.lexists(
+        os.path.join(folder, parts[-1])
+    ):
+        return
+    message = (
+        f"has the name of a file with {kind.title}, but not its content (damaged, or of another program)"
+    )
+    add_problem(walk, "unreadable", parts, message, "copy or export it again; text must be UTF-8")
 
 
 def _read_folder(walk: Walk, todo: Todo) -> None:
@@ -281,6 +309,8 @@ def _take_file(walk: Walk, todo: Todo, name: str) -> None:
     found = _looked_into(walk, todo, name, look) if look is not None else None
     if found is None:
         walk.n_unknown += 1
+        if is_promised(name, in_session=todo.session is not None):
+            add_unfit(walk, todo.path, (*todo.parts, name))
     elif folders.is_grouped(found.kind):
         _join(walk, todo, found, found.kind)
     else:

@@ -343,3 +343,28 @@ def test_kinds_of_the_area_are_read_and_read_kinds_are_of_the_area() -> None:
     of_area = {kind.id for kind in kinds_of("performance") if kind.is_read}
     assert READ - {"device.npu_smi", "npulse.round"} == of_area
     assert SHOWN < READ
+
+
+def test_a_newer_round_that_cannot_be_recognised_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "round1" / "kernel_details.csv", rows())
+    write(tmp_path / "round2" / "kernel_details.csv", "Step Id;Nme\n1,2\n")
+    found = report_of([tmp_path], AnalysisOptions())
+    assert found.round == "round1" and "round2 is newer" in found.notes[0]
+    assert [problem.artifact for problem in found.report.problems] == ["round2/kernel_details.csv"]
+    assert found.report.verdict == "incomplete" and found.report.exit_code() == 4
+    assert "轮次 round2" in report_of([tmp_path], AnalysisOptions(lang="zh")).notes[0]
+    assert not report_of([tmp_path], AnalysisOptions(round_name="round1")).notes
+
+
+def test_a_damaged_profile_alone_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "kernel_details.csv", "Step Id;Nme\n1,2\n")
+    with pytest.raises(InputError, match="holds no profile") as refused:
+        report_of([tmp_path], AnalysisOptions())
+    assert refused.value.hint is not None and "kernel_details.csv" in refused.value.hint
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_table_in_utf_16_is_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "kernel_details.csv").write_bytes(rows().encode(encoding))
+    report = report_of([tmp_path], AnalysisOptions()).report
+    assert report.summary["total_us"] == 30 and not report.problems

@@ -475,3 +475,56 @@ def test_a_flood_hides_no_file_of_a_tools_own(tmp_path: Path, monkeypatch: pytes
     assert [p.message for p in run.problems if p.kind == "limit"] == [
         "30 more files *.csv were not looked into: 20 of them were foreign"
     ]
+
+
+# ---- names of tools, other content ----
+
+KERNELS = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n1,Add_0,Add,AI_CORE,1.0,2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("kernel_details.csv", b"Step Id;Nme;;\n1,2\n"),
+        ("op_summary_20260801120500.csv", bytes(5000)),
+        ("trace_view.json", b"[]"),
+        ("trace_view.json", '[{"name": "a", "ph": "X", "ts": 1, "dur": 2, "pid": 1}]'.encode("utf-16")),
+        ("msprof_20260801120500.db", b"SQLite form" + bytes(100)),
+        ("memscope_dump_1.csv", b"\0\1\2\3"),
+    ],
+)
+def test_a_damaged_file_with_the_name_of_a_tool_is_told(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    for run in (discover(tmp_path), discover(tmp_path / name)):
+        assert not run.artifacts and run.n_unknown == 1
+        (problem,) = run.problems
+        assert (problem.artifact, problem.kind) == (name, "unreadable") and problem.hint
+
+
+@pytest.mark.parametrize("name", ["communication.json", "similarities.csv", "notes.csv", "other.json"])
+def test_names_that_anybody_may_use_promise_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"hello": 1}')
+    assert not discover(tmp_path).problems
+
+
+def test_in_the_folder_of_a_profiler_they_do(tmp_path: Path) -> None:
+    folder = tmp_path / "host_1_20260101000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    folder.mkdir(parents=True)
+    (folder / "communication.json").write_text("[]")
+    assert [problem.kind for problem in discover(tmp_path).problems] == ["unreadable"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_tables_in_utf_16_are_recognised_with_and_without_their_mark(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "kernel_details.csv").write_bytes(KERNELS.encode(encoding))
+    run = discover(tmp_path)
+    assert only(run).kind == "prof.kernel_details" and not run.problems
+
+
+def test_a_damaged_file_still_makes_a_round_beside_others(tmp_path: Path) -> None:
+    for name, text in (("round1", KERNELS), ("round2", "???\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kernel_details.csv").write_text(text)
+    run = discover(tmp_path)
+    assert [(one.name, len(one.artifacts)) for one in run.rounds] == [("round1", 1), ("round2", 0)]
+    assert [problem.artifact for problem in run.problems] == ["round2/kernel_details.csv"]
