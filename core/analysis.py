@@ -110,10 +110,14 @@ def criteria_from(kind: type[CriteriaT], text: str) -> CriteriaT:
         name = name.strip()
         if name not in known:
             raise UsageError(f"unknown criterion '{name}'", hint="known: " + ", ".join(sorted(known)))
+        if name in values:
+            raise UsageError(f"criterion '{name}' is given twice", hint="give each name once")
         try:
             values[name] = float(number)
         except ValueError:
             raise UsageError(f"criterion '{part}' is not a number") from None
+        if values[name] < 0:
+            raise UsageError(f"criterion '{part}' is below 0", hint="limits are 0 or more")
         if not math.isfinite(values[name]):
             raise UsageError(f"criterion '{part}' would judge nothing: give a finite number")
     return kind(**values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from .findings import Finding, Problem, Report, verdict_from
 from .progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from .run.discover import discover
 from .run.model import Run
+from .run.selection import ranks_hint
 from .table import Table
 from .text import Lang, say
 
@@ -120,7 +121,7 @@ def diff(
         raise InputError(
             "the two runs hold nothing that can be compared",
             path=after,
-            hint=problems[0].message if problems else "both must hold artifacts of one area",
+            hint=_why_nothing(runs, options, problems),
         )
     order = {"error": 0, "warning": 1, "note": 2}
     findings.sort(key=lambda one: order[one.severity])
@@ -140,6 +141,17 @@ def diff(
         golden=_named(before, rounds[0]),
         told=tuple(told),
     )
+
+
+def _why_nothing(runs: Sequence[Run], options: AnalysisOptions, problems: Sequence[Problem]) -> str:
+    """Why no area has both sides: the rank that is not there, what could not be read."""
+    for problem in problems:
+        return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+    for run in runs:
+        ranks = {artifact.rank for artifact in run.artifacts} - {None}
+        if options.rank is not None and ranks and options.rank not in ranks:
+            return f"no rank {options.rank} in {run.path.name}; {ranks_hint(ranks)}"
+    return "both must hold artifacts of one area"
 
 
 def _named(path: Path, round_name: str | None) -> str:

@@ -77,5 +77,6 @@ def _area_report(run: Run, chosen: Selection, found: Memory, options: AnalysisOp
     return AreaReport(chosen.round, ", ".join(logs[:4]), with_problems(told, run.problems))
 
 
-REPORTS = Reports("npulse memory RUN", selections, nothing_here, look, _area_report)
+USAGE = "npulse memory RUN"
+REPORTS = Reports(USAGE, selections, nothing_here, look, _area_report, without=("pair", "step"))
 reports_of, report_of, newest_of = REPORTS.reports_of, REPORTS.report_of, REPORTS.newest_of

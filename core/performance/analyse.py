@@ -15,6 +15,7 @@ from npulse.core.formats.opprof.records import KernelProfile
 from npulse.core.formats.profiling.session import Session, read_session
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
+from npulse.core.run.selection import ranks_hint
 from npulse.core.text import safe_text
 
 from .advice import Advice, words
@@ -191,11 +192,14 @@ def analyse(
             one,
             with_timelines(one, profiles, root, work.problems, progress=progress, is_cancelled=is_cancelled),
         )
-    if settings.step is not None and loaded and not kernels:
+    if settings.step is not None and (loaded or kernels):
         _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
     before = _before(work, earlier)
     done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
-    if not (done.profiles or done.kernels or done.raw or done.tool_tables):
+    has_own = bool(done.profiles or done.kernels or done.raw)
+    if settings.rank is not None and not has_own:
+        _check_rank(run, settings.rank, clusters.profiles)
+    if not has_own and not done.tool_tables:
         raise InputError(
             "nothing of the profiles here can be read",
             path=run.path,
@@ -210,7 +214,16 @@ def _check_step(run: Run, step: int, profiles: Sequence[Profile]) -> None:
     if step not in known:
         shown = ", ".join(map(str, known[:16])) + (" ..." if len(known) > 16 else "")
         hint = f"steps: {shown}" if known else "no table here says which step a row is of"
+        hint = hint if profiles else "kernels of msOpProf have no steps"
         raise InputError(f"nothing of step {step} here", path=run.path, hint=hint)
+
+
+def _check_rank(run: Run, rank: int, clusters: Mapping[str, tuple[Profile, ...]]) -> None:
+    """InputError where tables of several ranks lack the one that is asked for."""
+    in_tables = [one.rank for made in clusters.values() for one in made]
+    if in_tables and rank not in in_tables:
+        known = ranks_hint((*in_tables, *(artifact.rank for artifact in run.artifacts)))
+        raise InputError(f"no profile of rank {rank} here", path=run.path, hint=known)
 
 
 def _placed(problem: Problem) -> str:

@@ -29,7 +29,7 @@ def report(found: Performance, *, lang: Lang = "en", tables: bool = False) -> Re
         artifacts=found.artifacts,
         findings=findings,
         counts=dict(counts(found)),
-        summary=summary(found),
+        summary=summary(found, lang),
         problems=found.problems,
         told=tuple(told(found, lang)),
         tables={table.name: table for table in map(lambda kind: performance_table(found, kind), _kept(found))}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from npulse.core.text import Lang
+
 from .analyse import Performance
 from .operators.analysis import Operators
 from .operators.shares import sums_by_class
@@ -33,7 +35,7 @@ def counts(found: Performance) -> Counter[str]:
     return counted
 
 
-def summary(found: Performance) -> dict[str, Any]:
+def summary(found: Performance, lang: Lang = "en") -> dict[str, Any]:
     """What holds for the whole round, of the profile that is shown; figures are not rounded."""
     facts: dict[str, Any] = {}
     if found.so_far is not None:
@@ -44,7 +46,7 @@ def summary(found: Performance) -> dict[str, Any]:
         facts |= {"profile": profile.name, "rank": profile.rank, "device": profile.device}
         facts |= {"sources": dict(profile.sources)}
         facts |= {"encodings": encodings_of(found)}
-        facts |= {"first": shown.wall.bottleneck.answer, "why": shown.wall.bottleneck.why[0]}
+        facts |= {"first": shown.wall.bottleneck.answer, "why": shown.wall.bottleneck.why[lang == "zh"]}
         facts |= {"host_bound": shown.wall.host.verdict}
         if shown.wall.wall is not None:
             facts |= _wall_facts(shown.wall.wall)

@@ -14,11 +14,13 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
+from npulse.core.text import say
 
 from .analyse import OnUpdate, Performance, analyse, compared, same_rank
 from .criteria import Criteria, Settings
 from .report import changes_report, report
 from .sources import CLUSTERS, KERNELS, ONE_RANK
+from .texts import TEXTS
 from .wall.serving import unusable_in
 
 READ = ONE_RANK | KERNELS | CLUSTERS
@@ -139,9 +141,13 @@ def round_record(
 def _area_report(run: Run, chosen: Selection, found: Performance, options: AnalysisOptions) -> AreaReport:
     told = report(found, lang=options.lang, tables=options.tables)
     names = [one.profile.name for one in found.profiles] or [kernel.folder for kernel in found.kernels]
-    return AreaReport(chosen.round, ", ".join(names[:4]), with_problems(told, run.problems))
+    is_of_any = any(a.rank is None for a in chosen.artifacts if a.kind in KERNELS)
+    asked = [("--rank", options.rank if is_of_any else None), ("--step", options.step)]
+    words = ", ".join(word for word, n in asked if n is not None)
+    notes = (say(TEXTS, "kernels-all", options.lang, words=words),) if found.kernels and words else ()
+    return AreaReport(chosen.round, ", ".join(names[:4]), with_problems(told, run.problems), notes)
 
 
 USAGE = "npulse performance RUN; two rounds: npulse diff RUN_A RUN_B"
-REPORTS = Reports(USAGE, selections, nothing_here, look, _area_report)
+REPORTS = Reports(USAGE, selections, nothing_here, look, _area_report, without=("pair",))
 reports_of, report_of, newest_of = REPORTS.reports_of, REPORTS.report_of, REPORTS.newest_of

@@ -18,6 +18,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "其主机侧偏慢：计算加空闲比典型值长 {percent} %；等待本卡的卡数：{n}。",
     ),
     "why-waits": ("{label} waits in collectives for {slow}.", "{label} 在集合通信中等待 {slow}。"),
+    "kernels-all": (
+        "kernels of msOpProf do not say theirs: {words} leaves none of them out",
+        "msOpProf 的 kernel 不含这些信息：{words} 不会排除它们",
+    ),
     "told-changes-of": ("{after} (before: {before}):", "{after}（此前：{before}）："),
     "told-answer": ("{label}: {answer}. {why}", "{label}：{answer}。{why}"),
     "told-wall": (

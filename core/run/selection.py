@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, Literal
 
 from ..analysis import AnalysisOptions, AreaReport, Newest, SelectionT, reports_of_each
 from ..errors import InputError, UsageError
@@ -20,6 +20,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "round {round} is newer but holds nothing that can be read for this; this is {chosen}",
         "轮次 {round} 更新但没有可供此项读取的内容；此处为 {chosen}",
     ),
+    "meant-nothing": ("{words} chooses nothing here", "{words} 在此不起作用"),
     "beside-rounds": (
         "no round holds anything that can be read for this; this is what lies beside the rounds",
         "各轮次均没有可供此项读取的内容；此处为轮次之外的内容",
@@ -92,6 +93,7 @@ class Reports(Generic[SelectionT]):
 
     selections: what there is to look at, by round. nothing_here: what is said where that is nothing.
     look: the analysis of a selection; InputError where nothing of it can be read. tell: its report.
+    without: what this area has none of, so that nobody can choose by it.
     """
 
     usage: str
@@ -99,6 +101,11 @@ class Reports(Generic[SelectionT]):
     nothing_here: Callable[[Run, AnalysisOptions], InputError]
     look: Callable[..., Any]
     tell: Callable[[Run, SelectionT, Any, AnalysisOptions], AreaReport]
+    without: tuple[Literal["pair", "step"], ...] = ()
+
+    def _meant_nothing(self, options: AnalysisOptions) -> list[str]:
+        asked = {"pair": options.pair_name, "step": options.step}
+        return [word for word in self.without if asked[word] is not None]
 
     def newest(self, run: Run, options: AnalysisOptions) -> SelectionT:
         """The newest round that has something to look at, or the one that is named; else InputError."""
@@ -144,6 +151,9 @@ class Reports(Generic[SelectionT]):
         """
         if len(paths) != 1:
             raise UsageError("give one run", hint=self.usage)
+        for word in self._meant_nothing(options):
+            hint = f"leave --{word} out"
+            raise UsageError(f"--{word} chooses nothing here: there is no {word}", hint=hint, path=paths[0])
         run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
         chosen = self.newest(run, options)
         found = self.look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)
@@ -170,6 +180,10 @@ class Reports(Generic[SelectionT]):
                 refused.append(error)
                 continue
             told = _with_note(run, self.tell(run, chosen, found, alone), alone)
+            words = ", ".join(f"--{word}" for word in self._meant_nothing(options))
+            if words:
+                note = say(TEXTS, "meant-nothing", options.lang, words=words)
+                told = replace(told, notes=(*told.notes, note))
             return Newest(told, found, tuple(refused))
         if refused:
             raise refused[0]

@@ -198,3 +198,19 @@ def test_criteria_go_to_the_area_that_knows_them(tmp_path: Path) -> None:
     assert told(old, new, criteria="noise_sigmas=3").counts["same"] >= 1
     with pytest.raises(UsageError, match="unknown criterion"):
         told(old, new, criteria="nonsense=3")
+
+
+def test_a_rank_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        for rank in range(2):
+            profile(tmp_path / run / f"rank{rank}", {"MatMulV2": 100})
+    with pytest.raises(InputError) as refused:
+        told(tmp_path / "a", tmp_path / "b", rank=99)
+    assert refused.value.hint == "no rank 99 in a; ranks: 0, 1"
+
+
+def test_an_option_that_chooses_nothing_in_an_area_is_told(tmp_path: Path) -> None:
+    one = profile(tmp_path / "a", {"MatMulV2": 100})
+    two = profile(tmp_path / "b", {"MatMulV2": 100})
+    assert any("--pair chooses nothing" in line for line in told(one, two, pair_name="x").told)
+    assert not any("--pair" in line for line in told(one, two).told)

@@ -28,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def run(argv: list[str]) -> int:
     """Run one command line; returns the exit code of contract.md."""
     try:
+        _refuse_empty(argv)
         words = _with_command(argv)
         if words[0] in RESERVED:
             return _not_built(words[0])
@@ -55,6 +56,16 @@ _VALUE_OPTIONS = (
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
 )
 """Options that may stand in front of the command together with a value."""
+
+
+_PATH_OPTIONS = ("--output", "-o", "--source-root", "--kernel-object")
+
+
+def _refuse_empty(argv: list[str]) -> None:
+    """UsageError for an empty path: it would be the current folder, which nobody named."""
+    for before, word in zip(("", *argv), argv, strict=False):
+        if not word and (before in _PATH_OPTIONS or before not in _VALUE_OPTIONS):
+            raise UsageError("no such path: ''", hint="give . for the current folder")
 
 
 def _with_command(argv: list[str]) -> list[str]:

@@ -29,7 +29,9 @@ TablesOption = Annotated[bool, typer.Option("--tables", help="Add the full table
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings and notes also give exit code 1.")]
 RankOption = Annotated[int | None, typer.Option("--rank", help="Only this rank.")]
 StepOption = Annotated[int | None, typer.Option("--step", help="Only this step.")]
-JobsOption = Annotated[int, typer.Option("--jobs", help="Worker processes (0: as many as processors).")]
+JobsOption = Annotated[
+    int, typer.Option("--jobs", min=0, help="Worker processes (0: as many as processors).")
+]
 ClusterOption = Annotated[
     str | None, typer.Option("--cluster", help="Address of a Dask scheduler that does the work.")
 ]

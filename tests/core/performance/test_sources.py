@@ -368,3 +368,45 @@ def test_a_table_in_utf_16_is_read(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "kernel_details.csv").write_bytes(rows().encode(encoding))
     report = report_of([tmp_path], AnalysisOptions()).report
     assert report.summary["total_us"] == 30 and not report.problems
+
+
+def test_what_is_said_of_the_whole_speaks_the_language_that_is_asked_for(tmp_path: Path) -> None:
+    write(tmp_path / "kernel_details.csv", rows())
+    why = [report_of([tmp_path], AnalysisOptions(lang=lang)).report.summary["why"] for lang in ("en", "zh")]
+    assert why[0].isascii() and not why[1].isascii()
+
+
+def test_a_rank_that_a_cluster_table_lacks_is_told_with_those_it_has(tmp_path: Path) -> None:
+    head = "Step,Type,Index,Computing,Communication(Not Overlapped),Overlapped,Communication,Free\n"
+    table = head + "".join(f"1,rank,{rank},100,10,5,15,3\n" for rank in (0, 3))
+    write(tmp_path / "cluster_analysis_output" / "cluster_step_trace_time.csv", table)
+    assert report_of([tmp_path], AnalysisOptions(rank=3)).report.summary["rank"] == 3
+    with pytest.raises(InputError, match="no profile of rank 999") as refused:
+        report_of([tmp_path], AnalysisOptions(rank=999))
+    assert refused.value.hint == "ranks: 0, 3"
+
+
+def test_options_that_mean_nothing_here_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "kernel_details.csv", rows())
+    with pytest.raises(UsageError, match="--pair chooses nothing"):
+        report_of([tmp_path], AnalysisOptions(pair_name="x"))
+
+
+def test_what_one_kernel_measured_is_of_no_step(tmp_path: Path) -> None:
+    kernel = tmp_path / "OPPROF_20260801121530_ABCDEFGHIJKLMNOP"
+    write(
+        kernel / "OpBasicInfo.csv",
+        "Op Name,Op Type,Task Duration(us),Block Dim,Mix Block Dim,Device Id,Pid,Current Freq,Rated Freq\n"
+        "add_custom,vector,12.5,8,NA,0,77,1800,1850\n",
+    )
+    assert report_of([tmp_path], AnalysisOptions()).report.counts["kernels"] == 1
+    with pytest.raises(InputError, match="nothing of step 3") as refused:
+        report_of([tmp_path], AnalysisOptions(step=3))
+    assert refused.value.hint == "kernels of msOpProf have no steps"
+    with pytest.raises(InputError, match="no profile of rank 3"):
+        report_of([tmp_path], AnalysisOptions(rank=3))
+    write(tmp_path / "rank3" / "kernel_details.csv", rows())
+    both = report_of([tmp_path], AnalysisOptions(rank=3, step=1))
+    assert both.report.counts["kernels"] == 1 and "--rank, --step" in both.notes[0]
+    with pytest.raises(InputError, match="nothing of step 7"):
+        report_of([tmp_path], AnalysisOptions(step=7))

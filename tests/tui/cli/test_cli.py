@@ -640,3 +640,34 @@ def test_next_steps_name_no_pane_that_is_not_built() -> None:
     for key, texts in TEXTS.items():
         if key.startswith("next-"):
             assert not [a.id for a in AREAS if not a.is_built and f"{a.title[0]} pane" in texts[0]], key
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("performance", ""),
+        ("precision", "", "."),
+        ("precision", ".", ""),
+        ("diff", ".", ""),
+        ("overflow", ""),
+        ("memory", "--rank", "1", ""),
+        ("performance", ".", "-o", ""),
+        ("",),
+        ("--lang", "zh", ""),
+        ("open", ""),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(words: tuple[str, ...], capsys: Capture) -> None:
+    assert call(*words) == 2
+    assert "no such path: ''" in capsys.readouterr().err
+
+
+def test_fewer_than_no_worker_is_refused(good_run: Path, capsys: Capture) -> None:
+    assert call("precision", good_run, "--jobs", "-1") == 2
+    assert "--jobs" in capsys.readouterr().err
+
+
+def test_what_a_log_has_none_of_chooses_nothing(tmp_path: Path, capsys: Capture) -> None:
+    for word in ("--step", "--pair"):
+        assert call("memory", tmp_path, word, "1") == 2
+        assert f"{word} chooses nothing" in capsys.readouterr().err
