@@ -141,6 +141,19 @@ def area_of(area_id: str) -> Area:
     return {area.id: area for area in AREAS}[area_id]
 
 
+def first_area(run: Run) -> str:
+    """The area that a run was captured for, to show first: precision where captures can be compared, overflow
+    for a dump that has no other one beside it, else the first one whose tools wrote something here."""
+    from .run.kinds import KINDS
+    from .run.sides import capture_pairs
+
+    if capture_pairs(run):
+        return "precision"
+    kinds = [KINDS[artifact.kind] for artifact in run.artifacts if KINDS[artifact.kind].is_read]
+    found = {kind.areas[-1] if "overflow" in kind.areas else kind.area for kind in kinds}
+    return next((area.id for area in AREAS if area.is_built and area.id in found), "precision")
+
+
 def all_rules() -> tuple[Rule, ...]:
     """Every rule of every area that is built, sorted by id."""
     found: list[Rule] = []

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState, get_current_worker
 
+from npulse.core.areas import first_area
 from npulse.core.errors import NpulseError
 from npulse.core.findings import Problem
 from npulse.core.text import safe_text
@@ -42,6 +43,8 @@ MakePane = Callable[[str], Pane]
 Severity = Literal["information", "warning", "error"]
 
 _PROGRESS_INTERVAL_S = 0.25
+_WAITING = "precision"
+"""The pane that stands while it is not known what the run was captured for."""
 NOTICE_S = 4
 _PLAIN_TERMINAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
@@ -86,7 +89,7 @@ class Shell(App[int], inherit_bindings=False):
         store: StateStore | None = None,
         open_run: OpenRun | None = None,
         make_pane: MakePane = make_pane,
-        first_pane: str = "checkup",
+        first_pane: str | None = "checkup",
         first_round: int | None = None,
     ) -> None:
         self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
@@ -110,6 +113,7 @@ class Shell(App[int], inherit_bindings=False):
         self.has_mouse = self.terminal.has_mouse
         self.make_pane = make_pane
         self._first_pane = first_pane
+        """None: the one of the area that the run was captured for, once that is known."""
         self._first_round = first_round
         self._open_run = open_run or _discover
         self._frames = Frames()
@@ -145,7 +149,7 @@ class Shell(App[int], inherit_bindings=False):
             self.notice("keymap.problems", severity="warning", n=len(self.keymap.problems))
         self.store.tell_troubles(lambda text, path: self.notice(text, severity="warning", path=path))
         with self.batch_update():
-            await self.main.show_pane(self._first_pane)
+            await self.main.show_pane(self._first_pane or _WAITING)
             if self.run_path is None:
                 self.show_runs()
             else:
@@ -340,9 +344,10 @@ class Shell(App[int], inherit_bindings=False):
             self._busy["open"] = f"{safe_text(event.progress.stage, 40)} {count}"
             self.refresh_header()
 
-    def on_run_opened(self, event: RunOpened) -> None:
+    async def on_run_opened(self, event: RunOpened) -> None:
         if event.path != self.run_path:
             return
+        is_first = self.opened is None
         self._busy.pop("open", None)
         newest = max(0, len(event.run.rounds) - 1)
         if self.opened is None:
@@ -350,6 +355,10 @@ class Shell(App[int], inherit_bindings=False):
         self.round_index = min(self.round_index, newest)
         self.opened = event.run
         self.store.add_recent(event.path)
+        if is_first and self._first_pane is None and self.pane is not None and self.pane.area == _WAITING:
+            area = first_area(event.run)
+            if area != _WAITING:
+                await self.main.show_pane(area)
         self.feed_all()
 
     def on_pane_status(self, event: PaneStatus) -> None:

@@ -191,7 +191,7 @@ def _run_screen(
         keymap=load_keymap(lang=lang),
         store=StateStore(),
         make_pane=make,
-        first_pane=pane or ("precision" if path is not None else "checkup"),
+        first_pane=pane or (None if path is not None else "checkup"),
         first_round=first_round,
     )
     return run_app(app)

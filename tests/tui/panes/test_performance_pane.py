@@ -617,3 +617,16 @@ async def test_the_timeline_opens_from_the_changes(
         assert page_of(app).wall.lanes[page_of(app).lanes.lane].stream == 8
         await pilot.press("b")
         assert isinstance(app.screen, MainPage) and pane.subject() == "GatherV2"
+
+
+async def test_a_profile_opens_on_its_own_pane(open_app: OpenApp, tmp_path: Path, until: Until) -> None:
+    """Without a pane named, the one that the run was captured for is shown; one that was chosen stays."""
+    run = write_round(tmp_path / "run")
+    app = open_app(run, first_pane=None)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.pane is not None and app.pane.area == "performance")
+    app = open_app(run, first_pane="precision")
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: app.opened is not None)
+        await pilot.pause(0.1)
+        assert app.pane is not None and app.pane.area == "precision"
