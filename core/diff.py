@@ -18,7 +18,7 @@ from .errors import InputError, UsageError
 from .findings import Finding, Problem, Report, verdict_from
 from .progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from .run.discover import discover
-from .run.model import Run
+from .run.model import Artifact, Run
 from .run.selection import ranks_hint
 from .table import Table
 from .text import Lang, say
@@ -66,6 +66,7 @@ def diff(
     problems: list[Problem] = []
     tables: dict[str, Table] = {}
     told: list[str] = []
+    artifacts: dict[tuple[str, str], Artifact] = {}
     counted: Counter[str] = Counter({"new": 0, "gone": 0, "same": 0})
     summary: dict[str, object] = {}
     n_compared = 0
@@ -98,6 +99,8 @@ def diff(
         made, counts = _compared(before_report, after_report, options.lang)
         findings += made
         counted.update(counts)
+        for report, side in ((before_report, "golden"), (after_report, "target")):
+            artifacts |= {(side, one.relative): replace(one, side=side) for one in report.artifacts}
         problems += (*before_report.problems, *after_report.problems)
         told.append(
             say(
@@ -116,7 +119,8 @@ def diff(
         if own is not None:
             told += [f"  {line}" for line in own.report.told]
     if unknown and len(unknown) >= 2 * sum(area.is_built for area in AREAS):
-        raise unknown[0]  # no area knows these criteria
+        # no area takes these criteria: what the one says that knows the name comes before "unknown"
+        raise next((one for one in unknown if not one.message.startswith("unknown")), unknown[0])
     if not n_compared:
         raise InputError(
             "the two runs hold nothing that can be compared",
@@ -132,6 +136,7 @@ def diff(
         verdict=verdict_from(
             findings, kept, has_unknown=is_unknown or any(one.role == "unknown" for one in findings)
         ),
+        artifacts=tuple(artifacts.values()),
         findings=tuple(findings),
         counts=dict(counted),
         summary=summary,
@@ -147,6 +152,8 @@ def _why_nothing(runs: Sequence[Run], options: AnalysisOptions, problems: Sequen
     """Why no area has both sides: the rank that is not there, what could not be read."""
     for problem in problems:
         return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+    for damaged in (one for run in runs for one in run.problems if one.kind == "unreadable"):
+        return f"{damaged.artifact}: {damaged.message}"
     for run in runs:
         ranks = {artifact.rank for artifact in run.artifacts} - {None}
         if options.rank is not None and ranks and options.rank not in ranks:

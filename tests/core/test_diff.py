@@ -11,6 +11,7 @@ from npulse.core.analysis import AnalysisOptions
 from npulse.core.diff import diff
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Report
+from npulse.core.report import masked
 from npulse.core.run.model import Run
 
 HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Input Shapes\n"
@@ -198,6 +199,8 @@ def test_criteria_go_to_the_area_that_knows_them(tmp_path: Path) -> None:
     assert told(old, new, criteria="noise_sigmas=3").counts["same"] >= 1
     with pytest.raises(UsageError, match="unknown criterion"):
         told(old, new, criteria="nonsense=3")
+    with pytest.raises(UsageError, match="below 0"):
+        told(old, new, criteria="noise_sigmas=-3")
 
 
 def test_a_rank_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
@@ -214,3 +217,22 @@ def test_an_option_that_chooses_nothing_in_an_area_is_told(tmp_path: Path) -> No
     two = profile(tmp_path / "b", {"MatMulV2": 100})
     assert any("--pair chooses nothing" in line for line in told(one, two, pair_name="x").told)
     assert not any("--pair" in line for line in told(one, two).told)
+
+
+def test_a_damaged_side_is_named(tmp_path: Path) -> None:
+    one = profile(tmp_path / "a", {"MatMulV2": 100})
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "kernel_details.csv").write_text("Step Id;Nme\n")
+    with pytest.raises(InputError) as refused:
+        told(one, tmp_path / "b")
+    assert refused.value.hint is not None and refused.value.hint.startswith("kernel_details.csv: ")
+
+
+def test_the_files_of_both_sides_are_told_and_hidden(tmp_path: Path) -> None:
+    for run, us in (("a", 100), ("b", 150)):
+        for name in ("vault_one", "vault_two"):
+            profile(tmp_path / run / f"{name}_ascend_pt" / "ASCEND_PROFILER_OUTPUT", {"MatMulV2": us})
+    report = told(tmp_path / "a", tmp_path / "b")
+    sides = [(one.side, one.relative.split("/")[0]) for one in report.artifacts]
+    assert sides == [(side, f"vault_{n}_ascend_pt") for side in ("golden", "target") for n in ("one", "two")]
+    assert "vault" in str(report.told) and "vault" not in str(masked(report).told)
