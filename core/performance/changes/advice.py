@@ -59,7 +59,7 @@ def _total(changes: Changes, name: str, total: Difference) -> Advice:
     if total.noise_ns is not None:
         figures["noise_us"] = total.noise_ns / 1000
     if total.percent is not None:
-        figures["change_percent"] = round(total.percent, 2)
+        figures["change_percent"] = total.percent
     return Advice(
         rule="performance.round-total",
         severity="warning" if is_worse else "note",
@@ -155,7 +155,7 @@ def _replacement(one: Replacement) -> Advice:
             "kind": one.kind,
             "before": list(one.before[:_MAX_NAMES]),
             "after": list(one.after[:_MAX_NAMES]),
-            "times": one.n,
+            "n_times": one.n,
             "before_us": one.before_ns / 1000,
             "after_us": one.after_ns / 1000,
             "change_us": one.delta_ns / 1000,
@@ -170,14 +170,14 @@ def _figures(one: TypeChange) -> dict[str, object]:
         "before_us": one.time.before_ns / 1000,
         "after_us": one.time.after_ns / 1000,
         "change_us": one.time.delta_ns / 1000,
-        "calls_before": one.n_before,
-        "calls_after": one.n_after,
+        "n_calls_before": one.n_before,
+        "n_calls_after": one.n_after,
         "neighbours_change_us": one.side_ns / 1000,
         "net_change_us": one.net_ns / 1000,
         "noise_basis": one.time.basis,
     }
     if one.time.percent is not None:
-        figures["change_percent"] = round(one.time.percent, 2)
+        figures["change_percent"] = one.time.percent
     if one.time.noise_ns is not None:
         figures["noise_us"] = one.time.noise_ns / 1000
     return figures

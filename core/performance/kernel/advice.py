@@ -191,7 +191,7 @@ def _check_tool(case: Case) -> Iterator[Saying]:
     more = [f"... ({len(told) - _SHOWN_TEXTS})"] if len(told) > _SHOWN_TEXTS else []
     shown = "; ".join(line.rstrip(".") for line in counts)
     message = text("tool", told=safe_text(shown, 400))
-    figures = {"sentences": len(case.kernel.advice)}
+    figures = {"n_sentences": len(case.kernel.advice)}
     yield Saying(
         "tool", "note", message, text("tool-next"), figures, 0.0, "visualize", told[:_SHOWN_TEXTS] + more
     )
@@ -202,7 +202,7 @@ def _check_whole(case: Case) -> Iterator[Saying]:
     kernel = case.kernel
     if not kernel.is_finished:
         n = kernel.n_replays
-        yield Saying("collecting", "note", text("collecting", n=n), text("collecting-next"), {"replays": n})
+        yield Saying("collecting", "note", text("collecting", n=n), text("collecting-next"), {"n_replays": n})
         return
     if kernel.layout != "board":
         return

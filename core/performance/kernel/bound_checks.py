@@ -68,7 +68,12 @@ def check_bound(case: Case) -> Iterator[Saying]:
         severity: Severity = "note" if is_well_used or case.is_short else "warning"
         time_us = case.mean_time_us(bound.kind) or case.duration_us
         share = 0.0 if is_well_used else 1 - bound.ratio if bound.basis == "none" else bound.ratio
-        figures = {"bound": bound.name, "basis": bound.basis, "ratio": bound.ratio, "ratios": _told(bound)}
+        figures = {
+            "bound": bound.name,
+            "basis": bound.basis,
+            "bound_ratio": bound.ratio,
+            "ratios": dict(bound.ratios),
+        }
         told = scalar_parts(case, bound.kind) if bound.pipe == "scalar" else ()
         cost_us = time_us * min(max(share, 0.0), 1.0)
         next_step = text(f"bound-{bound.name}-next")
@@ -80,10 +85,6 @@ def _others(bound: Bound) -> Words:
         (item for item in bound.ratios.items() if item[0] != bound.pipe), key=lambda item: -item[1]
     )
     return listed([f"{PIPE_NAMES[pipe]} {percent(ratio)}%" for pipe, ratio in others] or ["-"])
-
-
-def _told(bound: Bound) -> list[str]:
-    return [f"{pipe} {ratio:.6g}" for pipe, ratio in bound.ratios.items()]
 
 
 def check_roofline(case: Case) -> Iterator[Saying]:
@@ -115,9 +116,9 @@ def check_roofline(case: Case) -> Iterator[Saying]:
     told = columns_of(roofline_legend(nearest_first(case.points)), left=(0, 1))
     by_tool = next((said.text for said in case.kernel.advice if said.part == "roofline"), None)
     figures = {
-        "class": roof.name,
-        "class_by_tool": by_tool,
-        "ratio": best.ratio,
+        "roof": roof.name,
+        "roof_by_tool": by_tool,
+        "roof_ratio": best.ratio,
         "intensity_ops_per_byte": point.x,
         "achieved_tops": point.y,
         "attainable_tops": best.attainable_tops,
@@ -188,7 +189,7 @@ def check_bandwidth(case: Case) -> Iterator[Saying]:
     if rate is not None and peak and rate / peak * 100 >= limit:
         chip = case.chip.name if case.chip is not None else ""
         message = text("gm", rate=amount(rate), percent=percent(rate / peak), peak=amount(peak), chip=chip)
-        figures = {"gm_gb_per_s": rate, "gm_percent": rate / peak * 100}
+        figures = {"bandwidth_gb_per_s": rate, "bandwidth_percent": rate / peak * 100}
         yield Saying("bandwidth", "note", message, text("bandwidth-next"), figures, 0.0, "Memory")
     for kind, _, way, numbers in _WAYS:
         used = way_use(case, kind, way, numbers)
@@ -251,7 +252,7 @@ def check_l2(case: Case) -> Iterator[Saying]:
         message = text("l2-rate", rate=f"{rate:.1f}")
     else:
         message = text("l2", rate=f"{rate:.1f}", hit=amount(hit), total=amount(total))
-    figures = {"hit_percent": rate, "hits": hit, "accesses": total}
+    figures = {"l2_hit_percent": rate, "n_hits": hit, "n_accesses": total}
     yield Saying("l2", "note", message, text("l2-next"), figures, 0.0, "L2Cache")
 
 
@@ -319,7 +320,7 @@ def check_few_cores(case: Case) -> Iterator[Saying]:
         chip=case.chip.name,
         percent=percent(used),
     )
-    figures = {"block_dim": case.kernel.block_dim, "cores": cores, "used_percent": used * 100}
+    figures = {"block_dim": case.kernel.block_dim, "n_cores": cores, "used_percent": used * 100}
     cost = case.duration_us * (1 - used)
     severity: Severity = "note" if case.is_short else "warning"
     yield Saying("few-cores", severity, message, text("few-cores-next"), figures, cost, "OpBasicInfo")

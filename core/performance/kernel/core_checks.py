@@ -40,7 +40,7 @@ def check_frequency(case: Case) -> Iterator[Saying]:
         "warning",
         text("frequency", current=f"{current:g}", rated=f"{rated:g}", drop=percent(drop)),
         text("frequency-next"),
-        {"current_mhz": current, "rated_mhz": rated, "drop_percent": drop * 100},
+        {"frequency_mhz": current, "rated_mhz": rated, "drop_percent": drop * 100},
         case.duration_us * drop,
         "OpBasicInfo",
     )
@@ -72,7 +72,7 @@ def check_use(case: Case) -> Iterator[Saying]:
                 n=n,
                 cores=len(values),
             )
-            figures = {"busy_percent": float(values.mean()) * 100, "cores": len(values), "cores_below": n}
+            figures = {"busy_percent": float(values.mean()) * 100, "n_cores": len(values), "n_cores_below": n}
             yield Saying("use", "note", message, text("use-next"), figures, 0.0, "ArithmeticUtilization")
 
 

@@ -14,7 +14,7 @@ from npulse.core.text import columns_of, safe_text
 from ..advice import Advice, words
 from ..criteria import Criteria
 from ..intervals import union
-from .calls import AI_CPU, Calls, Flags, groups_of, percent, us
+from .calls import AI_CPU, Calls, Flags, groups_of, percent, shown_percent, us
 from .tensors import dtypes_of
 from .texts_patterns import TEXTS
 
@@ -96,18 +96,18 @@ def aicpu_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             n=int(there.sum()),
             types=named,
             total=time_text(total_ns),
-            share=share,
+            share=shown_percent(share),
             n_long=n_long,
             limit=criteria.aicpu_us,
             exposed=time_text(exposed_ns),
         ),
         next_step=(" ".join(step[0] for step in steps), "".join(step[1] for step in steps)),
         figures={
-            "calls_c": int(there.sum()),
-            "long_calls_c": n_long,
+            "n_calls": int(there.sum()),
+            "n_long_calls": n_long,
             "total_us": us(total_ns),
             "share_percent": share,
-            "exposed_us": us(exposed_ns),
+            "alone_us": us(exposed_ns),
             "not_allowed_dtypes": list(dtypes),
         },
         cost_ns=exposed_ns,
@@ -117,8 +117,8 @@ def aicpu_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
                 "suspect",
                 group.kind,
                 {
-                    "calls_c": group.n,
-                    "long_calls_c": group.n_long,
+                    "n_calls": group.n,
+                    "n_long_calls": group.n_long,
                     "total_us": us(group.total_ns),
                     "longest_us": us(group.longest_ns),
                     "share_percent": percent(group.total_ns, calls.total_ns),
@@ -136,7 +136,7 @@ def aicpu_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
                         f"{group.n:,}",
                         f"{group.n_long:,} > {criteria.aicpu_us:g} us",
                         time_text(group.total_ns),
-                        f"{percent(group.total_ns, calls.total_ns)} %",
+                        f"{shown_percent(percent(group.total_ns, calls.total_ns))} %",
                         ", ".join(group.dtypes),
                     )
                     for group in groups[:_MAX_TOLD]

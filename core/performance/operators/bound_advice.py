@@ -129,9 +129,9 @@ def _unbound(
             ),
             figures={
                 "n_calls": int(counts[group]),
-                "time_us": us(total[group]),
-                "percent": share,
-                "highest_ratio": round(highest, 4),
+                "total_us": us(total[group]),
+                "share_percent": share,
+                "highest_ratio": highest,
                 "pipe": pipe,
                 "gain_us": us(gain[group]),
             },
@@ -173,17 +173,17 @@ def _bound(
         memory = float(bounds.memory_bound[group])
         name = shown_name(types.label(group))
         figures: dict[str, object] = {
-            "percent": round(share, 2),
-            "time_us": us(int(types.total_ns[group])),
+            "share_percent": share,
+            "total_us": us(int(types.total_ns[group])),
             "bound": BOUNDS[code],
             "ratios": {
-                pipe: round(float(ratio), 4)
+                pipe: float(ratio)
                 for pipe, ratio in zip(PIPES, bounds.ratios[group], strict=True)
                 if not np.isnan(ratio)
             },
         }
         if not np.isnan(memory):
-            figures["memory_bound"] = round(memory, 4)
+            figures["memory_bound_ratio"] = memory
         if code not in (NONE, UNKNOWN):
             message = filled(
                 "bound",
@@ -245,9 +245,9 @@ def _utilization(
             ),
             next_step=words(TEXTS, "next-utilization"),
             figures={
-                "cube_utilization_percent": round(float(value[group]), 3),
-                "time_us": us(int(bounds.used_ns[group])),
-                "percent": round(float(types.share_percent[group]), 2),
+                "cube_utilization_percent": float(value[group]),
+                "used_us": us(int(bounds.used_ns[group])),
+                "share_percent": float(types.share_percent[group]),
                 "gain_us": us(float(gain[group])),
                 "block_dim": None if types.block_dim[group] == NO_ID else int(types.block_dim[group]),
             },
@@ -309,10 +309,10 @@ def _axes(profile: Profile, types: Top, classes: Classes, shaped: Sequence[Shape
                 "axes": [axis.value for axis in one.axes],
                 "multiple": first.multiple,
                 "n_calls": one.n,
-                "time_us": us(one.total_ns),
-                "percent": share,
+                "total_us": us(one.total_ns),
+                "share_percent": share,
                 "reach": one.reach,
-                "space_ratio": round(one.space_ratio, 4),
+                "space_ratio": one.space_ratio,
             },
             cost_ns=round(one.total_ns * one.space_ratio) if one.reach == "space" else 0,
             profile=profile.name,

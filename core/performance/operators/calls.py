@@ -215,17 +215,22 @@ def idle_before(calls: Calls) -> Integers:
     return np.cumsum(idle)
 
 
-# ---- figures in words ----
+# ---- figures, and how words show them ----
 
 
 def percent(part: float, whole: float) -> float:
-    """Part of a whole in percent, two decimals; 0 where there is no whole."""
-    return round(100 * part / whole, 2) if whole else 0.0
+    """For figures: part of a whole in percent, every digit; 0 where there is no whole."""
+    return float(100 * part / whole) if whole else 0.0
+
+
+def shown_percent(value: float) -> float:
+    """For words: two decimals at most."""
+    return round(value, 2)
 
 
 def us(ns: float) -> float:
-    """For figures: microseconds, three decimals, which is a nanosecond."""
-    return round(ns / 1e3, 3)
+    """For figures: microseconds, every digit."""
+    return float(ns / 1000)
 
 
 def sums_of(codes: npt.NDArray[Any], values: Integers, n: int) -> Integers:

@@ -26,6 +26,7 @@ from .calls import (
     Flags,
     groups_of,
     percent,
+    shown_percent,
     stream_order,
     sums_of,
     us,
@@ -113,11 +114,15 @@ def _costly(
             "conversion",
             n=int(there.sum()),
             total=time_text(total_ns),
-            share=share,
+            share=shown_percent(share),
             limit=criteria.conversion_percent,
             families=", ".join(f"{name} {time_text(ns)}" for name, ns in of_family.items()),
-            vector=words(TEXTS, "conversion-vector", share=vector_share)[0] if vector_ns else "",
-            vector_zh=words(TEXTS, "conversion-vector", share=vector_share)[1] if vector_ns else "",
+            vector=words(TEXTS, "conversion-vector", share=shown_percent(vector_share))[0]
+            if vector_ns
+            else "",
+            vector_zh=words(TEXTS, "conversion-vector", share=shown_percent(vector_share))[1]
+            if vector_ns
+            else "",
             pair=f"{worst.family} {worst.source} -> {worst.target}",
             pair_n=worst.n,
             pair_total=time_text(worst.total_ns),
@@ -126,7 +131,7 @@ def _costly(
         ),
         next_step=(" ".join(step[0] for step in steps), "".join(step[1] for step in steps)),
         figures={
-            "calls_c": int(there.sum()),
+            "n_calls": int(there.sum()),
             "total_us": us(total_ns),
             "share_percent": share,
             "vector_share_percent": vector_share if vector_ns else None,
@@ -139,7 +144,7 @@ def _costly(
                 "suspect",
                 f"{pair.family} {pair.source} -> {pair.target}",
                 {
-                    "calls_c": pair.n,
+                    "n_calls": pair.n,
                     "total_us": us(pair.total_ns),
                     "before": pair.before,
                     "after": pair.after,

@@ -18,7 +18,7 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import NONE, Calls, Flags, Integers, percent, stream_order, us
+from .calls import NONE, Calls, Flags, Integers, percent, shown_percent, stream_order, us
 from .texts_patterns import TEXTS
 
 WORTH_PERCENT = 5
@@ -163,17 +163,17 @@ def fused_advice(calls: Calls, sequences: Sequences, criteria: Criteria) -> Iter
                 n=len(found.first),
                 kinds=kinds,
                 total=time_text(found.total_ns),
-                share=share,
+                share=shown_percent(share),
                 stake=time_text(found.stake_ns),
             ),
             next_step=words(TEXTS, f"fused-{fusion.key}-next", api=fusion.api),
             figures={
                 "pattern": fusion.key,
-                "sequences_c": len(found.first),
+                "n_sequences": len(found.first),
                 "operators": kinds,
                 "total_us": us(found.total_ns),
                 "share_percent": share,
-                "stake_us": us(found.stake_ns),
+                "gain_us": us(found.stake_ns),
                 "api": fusion.api,
             },
             cost_ns=found.stake_ns,

@@ -20,7 +20,7 @@ from npulse.core.text import columns_of
 from ..advice import Advice, words
 from ..criteria import Criteria
 from ..intervals import union
-from .calls import AI_CPU, NONE, Calls, Flags, Integers, idle_before, percent, stream_order, us
+from .calls import AI_CPU, NONE, Calls, Flags, Integers, idle_before, percent, shown_percent, stream_order, us
 from .fused import Sequences
 from .texts_patterns import TEXTS
 
@@ -254,23 +254,23 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
             length=len(worst.kinds),
             busy=time_text(worst.busy_ns),
             wall=time_text(worst.wall_ns),
-            share=percent(worst.covered_ns, calls.wall_ns),
-            part=percent(worst.busy_ns, worst.wall_ns),
+            share=shown_percent(percent(worst.covered_ns, calls.wall_ns)),
+            part=shown_percent(percent(worst.busy_ns, worst.wall_ns)),
             mte=round(worst.mte_ratio, 2),
             more=more[0],
             more_zh=more[1],
         ),
         next_step=words(TEXTS, f"fusible-{key}-next"),
         figures={
-            "sequences_c": len(chosen),
-            "repeats_c": len(worst.first),
+            "n_sequences": len(chosen),
+            "n_repeats": len(worst.first),
             "operators": kinds(worst),
             "busy_us": us(worst.busy_ns),
             "wall_us": us(worst.wall_ns),
-            "busy_ratio": round(worst.busy_ns / worst.wall_ns, 4) if worst.wall_ns else None,
-            "mte_ratio": None if np.isnan(worst.mte_ratio) else round(worst.mte_ratio, 4),
+            "busy_ratio": worst.busy_ns / worst.wall_ns if worst.wall_ns else None,
+            "mte_ratio": None if np.isnan(worst.mte_ratio) else worst.mte_ratio,
             "idle_us": us(worst.idle_ns),
-            "share_percent": percent(worst.covered_ns, calls.wall_ns),
+            "share_of_wall_percent": percent(worst.covered_ns, calls.wall_ns),
         },
         cost_ns=cost_ns,
         profile=calls.profile.name,
@@ -279,10 +279,10 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
                 "suspect",
                 kinds(one),
                 {
-                    "repeats_c": len(one.first),
+                    "n_repeats": len(one.first),
                     "busy_us": us(one.busy_ns),
                     "wall_us": us(one.wall_ns),
-                    "mte_ratio": None if np.isnan(one.mte_ratio) else round(one.mte_ratio, 4),
+                    "mte_ratio": None if np.isnan(one.mte_ratio) else one.mte_ratio,
                 },
             )
             for one in chosen

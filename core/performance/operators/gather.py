@@ -17,7 +17,7 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import AI_CPU, Calls, Flags, groups_of, percent, us
+from .calls import AI_CPU, Calls, Flags, groups_of, percent, shown_percent, us
 from .tensors import ITEM_BYTES, Shape, dtypes_of, n_elements, shapes_of
 from .texts_patterns import TEXTS
 
@@ -146,7 +146,7 @@ def gather_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             type=calls.kind_name(int(calls.kind[worst.first])),
             n=sum(one.n for one in slow),
             total=time_text(total_ns),
-            share=share,
+            share=shown_percent(share),
             shapes=calls.text("input_shapes", worst.first),
             output=calls.text("output_shapes", worst.first),
             layout=worst.cache.layout,
@@ -161,13 +161,13 @@ def gather_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             wanted=worst.cache.wanted,
         ),
         figures={
-            "calls_c": sum(one.n for one in slow),
+            "n_calls": sum(one.n for one in slow),
             "total_us": us(total_ns),
             "share_percent": share,
             "longest_us": us(max(one.longest_ns for one in slow)),
             "piece_bytes": worst.piece_bytes,
             "moved_bytes": worst.moved_bytes,
-            "bandwidth_gb_per_s": round(worst.gb_per_s, 3),
+            "bandwidth_gb_per_s": worst.gb_per_s,
             "limit_gb_per_s": limit,
         },
         cost_ns=cost_ns,
@@ -177,10 +177,10 @@ def gather_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
                 "suspect",
                 calls.name(one.first),
                 {
-                    "calls_c": one.n,
+                    "n_calls": one.n,
                     "total_us": us(one.total_ns),
                     "longest_us": us(one.longest_ns),
-                    "bandwidth_gb_per_s": round(one.gb_per_s, 3),
+                    "bandwidth_gb_per_s": one.gb_per_s,
                     "piece_bytes": one.piece_bytes,
                     "input_shapes": calls.text("input_shapes", one.first),
                     "output_shapes": calls.text("output_shapes", one.first),

@@ -14,7 +14,7 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import Calls, Flags, Integers, groups_of, percent, us
+from .calls import Calls, Flags, Integers, groups_of, percent, shown_percent, us
 from .texts_patterns import TEXTS
 
 MIN_CALLS = 10
@@ -129,15 +129,15 @@ def _advice(
             limit=criteria.kernel_jitter_percent,
             first=time_text(first_ns),
             stake=time_text(cost_ns),
-            share=percent(cost_ns, calls.kernel_ns),
+            share=shown_percent(percent(cost_ns, calls.kernel_ns)),
         ),
         next_step=words(TEXTS, f"{key}-next"),
         figures={
-            "kernels_c": len(groups),
-            "calls_c": int(spread.n[worst]),
+            "n_kernels": len(groups),
+            "n_calls": int(spread.n[worst]),
             "p50_us": us(float(spread.p50_ns[worst])),
             "p99_us": us(float(spread.p99_ns[worst])),
-            "jitter_percent": round(100 * float(spread.jitter[worst]), 2),
+            "jitter_percent": 100 * float(spread.jitter[worst]),
             "first_call_us": us(first_ns),
             "over_median_us": us(cost_ns),
             "share_percent": percent(cost_ns, calls.kernel_ns),
@@ -149,7 +149,7 @@ def _advice(
                 "suspect",
                 calls.name(int(spread.first[i])),
                 {
-                    "calls_c": int(spread.n[i]),
+                    "n_calls": int(spread.n[i]),
                     "p50_us": us(float(spread.p50_ns[i])),
                     "p99_us": us(float(spread.p99_ns[i])),
                     "over_median_us": us(int(over_ns[i])),

@@ -15,7 +15,7 @@ from npulse.core.text import columns_of, safe_text
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import CUBE, MIX_CUBE, Calls, Flags, percent, sums_of, us
+from .calls import CUBE, MIX_CUBE, Calls, Flags, percent, shown_percent, sums_of, us
 from .tensors import dtypes_of
 from .texts_patterns import TEXTS
 
@@ -87,7 +87,7 @@ def _recorded(calls: Calls, modes: dict[str, int], settings: dict[str, str]) -> 
             key,
             n_high=int(high.sum()),
             high=time_text(high_ns),
-            share=share,
+            share=shown_percent(share),
             n_fast=int(fast.sum()),
             fast=time_text(fast_ns),
             n_unknown=n_unknown,
@@ -95,20 +95,20 @@ def _recorded(calls: Calls, modes: dict[str, int], settings: dict[str, str]) -> 
         ),
         next_step=next_step,
         figures={
-            "hf32_yes_calls_c": int(yes.sum()),
-            "hf32_no_calls_c": int(no.sum()),
-            "fp32_matrix_calls_c": int(fp32.sum()),
-            "fp32_matrix_without_hf32_c": int(high.sum()),
+            "n_hf32_yes_calls": int(yes.sum()),
+            "n_hf32_no_calls": int(no.sum()),
+            "n_fp32_matrix_calls": int(fp32.sum()),
+            "n_fp32_matrix_without_hf32": int(high.sum()),
             "fp32_matrix_without_hf32_us": us(high_ns),
             "fp32_matrix_with_hf32_us": us(fast_ns),
-            "fp32_matrix_unknown_c": n_unknown,
+            "n_fp32_matrix_unknown": n_unknown,
             "share_percent": share,
             **_mode_figures(modes),
             "settings": settings,
         },
         role="suspect" if high.any() else "unknown" if n_unknown else "ok",
         profile=calls.profile.name,
-        related=tuple(Related("suspect", kind, {"calls_c": n, "total_us": us(ns)}) for kind, n, ns in kinds),
+        related=tuple(Related("suspect", kind, {"n_calls": n, "total_us": us(ns)}) for kind, n, ns in kinds),
         location=location,
         told=tuple(columns_of([(kind, f"{n:,}", time_text(ns)) for kind, n, ns in kinds])) if kinds else (),
     )
@@ -143,7 +143,7 @@ def _by_kind(calls: Calls, mask: Flags) -> list[tuple[str, int, int]]:
 
 
 def _mode_figures(modes: dict[str, int]) -> dict[str, int]:
-    return {f"named_{mode}_c": n for mode, n in modes.items()}
+    return {f"n_named_{mode}": n for mode, n in modes.items()}
 
 
 def _seen(modes: dict[str, int], settings: dict[str, str]) -> str:

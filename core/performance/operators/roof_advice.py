@@ -140,9 +140,9 @@ def _low(profile: Profile, types: Top, group: int, moved: Moved, peak: float | N
 
 def _rates(types: Top, group: int, moved: Moved) -> dict[str, object]:
     return {
-        "gb_per_s": round(float(moved.gb_per_s[group]), 2),
+        "bandwidth_gb_per_s": float(moved.gb_per_s[group]),
         "moved_bytes": int(moved.bytes[group]),
         "moved_in_us": us(int(moved.time_ns[group])),
-        "time_us": us(int(types.total_ns[group])),
-        "percent": round(float(types.share_percent[group]), 2),
+        "total_us": us(int(types.total_ns[group])),
+        "share_percent": float(types.share_percent[group]),
     }

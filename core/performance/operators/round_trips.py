@@ -19,7 +19,7 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import Calls, Integers, groups_of, mix, percent, stream_order, us
+from .calls import Calls, Integers, groups_of, mix, percent, shown_percent, stream_order, us
 from .conversions import FAMILIES, ends_of, families_of
 from .tensors import dtype_of, first_of, format_of, parts_of
 from .texts_patterns import TEXTS
@@ -69,17 +69,17 @@ def round_trip_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             "conversion-back",
             n=len(left),
             total=time_text(cost_ns),
-            share=share,
+            share=shown_percent(share),
             path=worst.path,
             path_n=worst.n,
             between=MAX_BETWEEN,
         ),
         next_step=words(TEXTS, "conversion-back-next"),
-        figures={"pairs_c": len(left), "total_us": us(cost_ns), "share_percent": share},
+        figures={"n_pairs": len(left), "total_us": us(cost_ns), "share_percent": share},
         cost_ns=cost_ns,
         profile=calls.profile.name,
         related=tuple(
-            Related("suspect", path.path, {"pairs_c": path.n, "total_us": us(path.total_ns)})
+            Related("suspect", path.path, {"n_pairs": path.n, "total_us": us(path.total_ns)})
             for path in paths[:_MAX_TOLD]
         ),
         location=calls.location(worst.first),

@@ -14,7 +14,7 @@ from npulse.core.text import columns_of
 
 from ..advice import Advice, words
 from ..criteria import Criteria
-from .calls import CUBE, MIX_CUBE, MIX_VECTOR, VECTOR, Calls, Flags, groups_of, percent, us
+from .calls import CUBE, MIX_CUBE, MIX_VECTOR, VECTOR, Calls, Flags, groups_of, percent, shown_percent, us
 from .texts_patterns import TEXTS
 
 BLOCK_DIM_NS = 20_000
@@ -53,13 +53,13 @@ def dynamic_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             static=n_static,
             unknown=n_unknown,
             total=time_text(total_ns),
-            share=share,
+            share=shown_percent(share),
         ),
         next_step=words(TEXTS, "dynamic-mixed-next" if n_static else "dynamic-all-next"),
         figures={
-            "dynamic_calls_c": n_dynamic,
-            "static_calls_c": n_static,
-            "unknown_calls_c": n_unknown,
+            "n_dynamic_calls": n_dynamic,
+            "n_static_calls": n_static,
+            "n_unknown_calls": n_unknown,
             "dynamic_us": us(total_ns),
             "share_percent": share,
         },
@@ -164,13 +164,13 @@ def block_dim_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
         ),
         next_step=words(TEXTS, "block-dim-next"),
         figures={
-            "calls_c": int(n[order].sum()),
+            "n_calls": int(n[order].sum()),
             "total_us": us(total_ns),
             "idle_core_us": us(cost_ns),
             "block_dim": int(blocks[worst]),
-            "cores_c": int(wave[worst]),
-            "idle_percent": round(100 * worst_idle, 2),
-            "core_utilization_percent": round(100 * (1 - worst_idle), 2),
+            "n_cores": int(wave[worst]),
+            "idle_percent": 100 * worst_idle,
+            "core_utilization_percent": 100 * (1 - worst_idle),
             "is_core_number_inferred": cores.is_inferred,
         },
         cost_ns=cost_ns,
@@ -181,9 +181,9 @@ def block_dim_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
                 calls.name(call),
                 {
                     "block_dim": int(blocks[call]),
-                    "cores_c": int(wave[call]),
-                    "idle_percent": round(100 * float(idle[first[i]]), 2),
-                    "calls_c": int(n[i]),
+                    "n_cores": int(wave[call]),
+                    "idle_percent": 100 * float(idle[first[i]]),
+                    "n_calls": int(n[i]),
                     "total_us": us(float(total[i])),
                     "input_shapes": calls.text("input_shapes", call),
                 },

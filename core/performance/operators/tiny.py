@@ -14,7 +14,7 @@ from npulse.core.text import columns_of
 from ..advice import Advice, words
 from ..criteria import Criteria
 from ..intervals import union
-from .calls import Calls, Flags, Integers, idle_before, percent, sums_of, us
+from .calls import Calls, Flags, Integers, idle_before, percent, shown_percent, sums_of, us
 from .texts_patterns import TEXTS
 
 MIN_RUN = 3
@@ -103,35 +103,35 @@ def tiny_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             TEXTS,
             "tiny",
             n=n,
-            share=share,
+            share=shown_percent(share),
             limit=criteria.tiny_us,
             runs=len(lengths),
             longest=int(lengths.max()),
             total=time_text(total_ns),
-            time_share=percent(total_ns, calls.kernel_ns),
+            time_share=shown_percent(percent(total_ns, calls.kernel_ns)),
             gaps=time_text(gaps_ns),
-            wall=wall_share,
+            wall=shown_percent(wall_share),
             gap=time_text(gaps_ns / n_gaps if n_gaps else 0),
             dispatch=seen[0],
             dispatch_zh=seen[1],
         ),
         next_step=words(TEXTS, "tiny-next"),
         figures={
-            "calls_c": n,
+            "n_calls": n,
             "calls_percent": share,
-            "runs_c": len(lengths),
-            "longest_run_c": int(lengths.max()),
+            "n_runs": len(lengths),
+            "n_longest_run": int(lengths.max()),
             "total_us": us(total_ns),
-            "time_percent": percent(total_ns, calls.kernel_ns),
+            "share_percent": percent(total_ns, calls.kernel_ns),
             "gaps_us": us(gaps_ns),
             "mean_gap_us": us(gaps_ns / n_gaps) if n_gaps else 0.0,
-            "wall_percent": wall_share,
+            "share_of_wall_percent": wall_share,
             "dispatch_us": us(dispatch[1]) if dispatch else None,
         },
         cost_ns=gaps_ns,
         profile=calls.profile.name,
         related=tuple(
-            Related("suspect", calls.kind_name(i), {"calls_c": int(n_of[i]), "total_us": us(int(totals[i]))})
+            Related("suspect", calls.kind_name(i), {"n_calls": int(n_of[i]), "total_us": us(int(totals[i]))})
             for i in order
         ),
         location=calls.location(int(worst_at[0])),

@@ -141,9 +141,9 @@ def _top(
         "n_calls": spread.n_calls,
         "types": [types.label(group) for group in range(min(n, 20))],
         "types_us": [us(int(ns)) for ns in types.total_ns[:20]],
-        "types_percent": [round(float(share), 2) for share in types.share_percent[:20]],
-        "first_20_types_percent": round(spread.types_percent, 2),
-        "first_20_calls_percent": None if spread.calls_percent is None else round(spread.calls_percent, 2),
+        "types_percent": [float(share) for share in types.share_percent[:20]],
+        "first_20_types_percent": spread.types_percent,
+        "first_20_calls_percent": spread.calls_percent,
         "n_types_for_80_percent": spread.n_for_most,
         "reading": spread.reading,
     }
@@ -153,8 +153,7 @@ def _top(
         figures["n_rows"] = profile.operators.n_rows
         figures["n_used"] = usable.n
         figures["core_types_percent"] = {
-            core or "N/A": round(part.percent, 2)
-            for core, part in sums_by_core(profile.operators, usable).items()
+            core or "N/A": part.percent for core, part in sums_by_core(profile.operators, usable).items()
         }
     if types.n_left_out:
         figures["n_left_out"] = types.n_left_out
@@ -173,7 +172,7 @@ def _top(
                 shown_name(types.label(group)),
                 {
                     "total_us": us(int(types.total_ns[group])),
-                    "percent": round(float(types.share_percent[group]), 2),
+                    "share_percent": float(types.share_percent[group]),
                 },
             )
             for group in range(1, min(n, _N_SAID))
@@ -237,7 +236,7 @@ def _classes(profile: Profile, types: Top, classes: Classes) -> Advice:
         message=filled("classes", parts=said, contradicted=contradicted),
         next_step=next_step,
         figures={
-            **{f"{name}_percent": round(part.percent, 2) for name, part in parts.items()},
+            **{f"{name}_percent": part.percent for name, part in parts.items()},
             **{f"{name}_us": us(part.total_ns) for name, part in parts.items()},
             "contradicted": [types.label(group) for group in places[:20]],
             "contradicted_percent": share,

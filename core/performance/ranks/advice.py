@@ -24,6 +24,8 @@ from .times import RankTimes, times_of
 _TIMES = re.compile(r"(?<!\d)\d{14,17}(?!\d)")
 
 SHOWN_LINKS = 5
+_SPREAD_NAMES = {"computing": "computing", "exposed": "communication_not_overlapped", "free": "idle"}
+"""Parts of a rank's time as their figures are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +189,16 @@ def _slow(ranks: Ranks, one: Straggler) -> Advice:
         "rank": slow.rank,
         "cause": one.cause,
         "computing_us": _plain_us(slow.computing_ns),
-        "free_us": _plain_us(slow.free_ns),
+        "idle_us": _plain_us(slow.free_ns),
         "median_computing_us" if one.cause == "computing" and not is_few else "typical_us": one.typical_ns
         / 1000,
-        "excess_percent": round(one.excess_percent, 2),
+        "excess_percent": one.excess_percent,
         "communication_not_overlapped_us": _plain_us(one.exposed_ns),
         "is_lowest_communication": one.is_least_waiting,
         "most_communication_rank": one.most_waiting.rank if one.most_waiting is not None else None,
         "waiting_ranks": [t.rank for t in one.waiting],
-        "ranks": len(one.peers.names),
-        "steps": slow.n_steps,
+        "n_ranks": len(one.peers.names),
+        "n_steps": slow.n_steps,
         "basis": slow.basis,
         "peers": one.peers.basis,
     }
@@ -241,8 +243,8 @@ def _late(ranks: Ranks) -> Iterator[Advice]:
         next_step=words(TEXTS, "next-late", label=label, rank=profile.rank),
         figures={
             "rank": profile.rank,
-            "late_collectives": n,
-            "collectives": n_all,
+            "n_late_collectives": n,
+            "n_collectives": n_all,
             "worst_wait_ms": worst.wait_ms,
             "worst_collective": worst.op,
         },
@@ -270,7 +272,11 @@ def _spread(ranks: Ranks, spread: Spread, criteria: Criteria) -> Iterator[Advice
         subject=", ".join(labels[:4]),
         message=_both("spread", part=words(TEXTS, f"part-{part}"), percent=percent, basis=basis),
         next_step=words(TEXTS, "next-spread"),
-        figures={f"{name}_spread_percent": value for name, value in parts.items() if value is not None},
+        figures={
+            f"{_SPREAD_NAMES[name]}_spread_percent": value
+            for name, value in parts.items()
+            if value is not None
+        },
         bottleneck="communication",
     )
 
@@ -331,7 +337,7 @@ def _transfers(ranks: Ranks) -> Iterator[Advice]:
             figures={
                 "transport": packets.transport,
                 "small_ratio": packets.ratio,
-                "small_transfers": packets.n,
+                "n_small_transfers": packets.n,
                 "limit_mb": packets.limit_mb,
                 "small_time_ms": packets.time_ms,
             },
@@ -360,7 +366,7 @@ def _transfers(ranks: Ranks) -> Iterator[Advice]:
             subject=uneven[0].op,
             message=words(TEXTS, "sizes", op=safe_text(uneven[0].op, 80), n=len(uneven)),
             next_step=words(TEXTS, "next-sizes"),
-            figures={"collectives": len(uneven)},
+            figures={"n_uneven_collectives": len(uneven)},
             bottleneck="communication",
         )
 

@@ -80,10 +80,10 @@ def _idle(
         "wall_us": wall.wall_ns / 1000,
         "busy_us": wall.busy_ns / 1000,
         "idle_us": wall.true_idle_ns / 1000,
-        "idle_percent": round(idle, 2),
-        "gaps": wall.n_gaps,
+        "idle_percent": idle,
+        "n_gaps": wall.n_gaps,
         "host_bound": host.verdict,
-        "source": wall.source,
+        "wall_source": wall.source,
     }
     if host.by_host_ns is not None:
         figures["idle_by_host_us"] = host.by_host_ns / 1000
@@ -93,7 +93,7 @@ def _idle(
         figures |= {
             "block_us": blocks.block_ns / 1000,
             "block_idle_us": blocks.idle_ns / 1000,
-            "block_idle_percent": round(100 * blocks.idle_share, 2),
+            "block_idle_percent": 100 * blocks.idle_share,
         }
     if host.latency is not None:
         figures |= {
@@ -104,10 +104,10 @@ def _idle(
     if host.average_kernel_ns is not None and host.small_share is not None:
         figures |= {
             "kernel_average_us": host.average_kernel_ns / 1000,
-            "kernels_below_10us_percent": round(100 * host.small_share, 2),
+            "kernels_below_10us_percent": 100 * host.small_share,
         }
     if host.launches_per_s is not None:
-        figures["launches_per_s"] = round(host.launches_per_s, 1)
+        figures["launches_per_s"] = host.launches_per_s
     yield Advice(
         rule="performance.idle",
         severity="warning" if idle >= limits.free_high_percent or bottleneck.answer == "idle" else "note",
@@ -253,15 +253,19 @@ def _communication(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[A
             next_step=words(TEXTS, "next exposed"),
             figures={
                 "communication_us": overlap.communication_ns / 1000,
-                "not_overlapped_us": overlap.exposed_ns / 1000,
+                "communication_not_overlapped_us": overlap.exposed_ns / 1000,
                 "overlapped_us": overlap.overlapped_ns / 1000,
-                "exposed_percent": round(100 * overlap.exposed_share, 2),
-                "overlap_percent": round(100 * overlap.overlap_share, 2),
+                "communication_not_overlapped_percent": 100 * overlap.exposed_share,
+                "overlapped_percent": 100 * overlap.overlap_share,
             },
             cost_ns=overlap.exposed_ns,
             profile=profile.name,
             related=tuple(
-                Related("suspect", safe_text(one.name, NAME_CHARS), {"exposed_us": one.exposed_ns / 1000})
+                Related(
+                    "suspect",
+                    safe_text(one.name, NAME_CHARS),
+                    {"communication_not_overlapped_us": one.exposed_ns / 1000},
+                )
                 for one in overlap.collectives[:5]
                 if one.exposed_ns
             ),
@@ -304,8 +308,8 @@ def _tail(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advice]:
         next_step=words(TEXTS, "next tail"),
         figures={
             "tail_us": tail.tails_ns / 1000,
-            "tail_percent": round(share, 2),
-            "tail_calls": tail.tail.n_calls,
+            "tail_percent": share,
+            "n_tail_calls": tail.tail.n_calls,
             "longest_us": tail.longest.duration_ns / 1000,
             "communication_behind_us": tail.communication_ns / 1000,
         },
@@ -341,14 +345,14 @@ def _frequency(profile: Profile, wall: Wall, limits: Criteria) -> Iterator[Advic
         next_step=words(TEXTS, "next frequency"),
         figures={
             "rated_mhz": clock.rated_mhz,
-            "low_mhz": round(clock.low_mhz, 1),
-            "low_kernel_time_percent": round(100 * clock.low_share, 2),
-            "kernels": clock.n_low,
+            "low_mhz": clock.low_mhz,
+            "low_kernel_time_percent": 100 * clock.low_share,
+            "n_low_kernels": clock.n_low,
         },
         cost_ns=clock.lost_ns,
         profile=profile.name,
         related=tuple(
-            Related("inherited", safe_text(one, NAME_CHARS), {"duration_us": ns / 1000, "calls": n})
+            Related("inherited", safe_text(one, NAME_CHARS), {"duration_us": ns / 1000, "n_calls": n})
             for one, n, ns in clock.kernels[:5]
         ),
         location=Location(wall.artifact or None, profile.rank),

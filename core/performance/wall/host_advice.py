@@ -50,8 +50,8 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
             message,
             "next blocking",
             calls.synchronizes.total_ns or 0,
-            synchronizations=calls.synchronizes.n,
-            launches=calls.n_launches or 0,
+            n_synchronizations=calls.synchronizes.n,
+            n_launches=calls.n_launches or 0,
         )
     elif blocking not in ("", "0"):
         message = words(TEXTS, "blocking env", value=safe_text(blocking, 20))
@@ -59,7 +59,7 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
     if calls.compiles is not None and calls.compiles.n >= COMPILE_MIN_CALLS:
         message = _timed("compile", calls.compiles, n=f"{calls.compiles.n:,}")
         compile_ns = calls.compiles.total_ns or 0
-        yield one("online-compile", "warning", message, "next compile", compile_ns, calls=calls.compiles.n)
+        yield one("online-compile", "warning", message, "next compile", compile_ns, n_calls=calls.compiles.n)
     if calls.repeats and wall is not None and 100 * wall.idle_share >= limits.free_percent:
         most = calls.repeats[0]
         message = _timed(
@@ -70,7 +70,9 @@ def advice_of_calls(profile: Profile, wall: Wall | None, host: Host, limits: Cri
             kinds=len(calls.repeats),
             limit=REPEAT_MIN_CALLS,
         )
-        yield one("repeated-calls", "note", message, "next repeats", calls=most.n, kinds=len(calls.repeats))
+        yield one(
+            "repeated-calls", "note", message, "next repeats", n_calls=most.n, n_kinds=len(calls.repeats)
+        )
     if calls.pauses:
         message = words(
             TEXTS, "pause", total=time_text(calls.pauses_ns), longest=time_text(_length(calls.pauses[0]))

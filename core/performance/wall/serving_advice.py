@@ -51,7 +51,7 @@ def advice_of_serving(
                 profile.label,
                 words(TEXTS, f"unknown {key}", limit=limit),
                 words(TEXTS, next_step),
-                {key: "unknown", "criterion": limit},
+                {key: "unknown", f"limit_{key}": limit},
                 role="unknown",
                 profile=profile.name,
             )
@@ -68,7 +68,7 @@ def advice_of_serving(
                     zh.format(value=value, limit=limit, basis=basis[1]),
                 ),
                 (next_en.format(answer=why[0]), next_zh.format(answer=why[1])),
-                {key: value, "criterion": limit},
+                {key: value, f"limit_{key}": limit},
                 role="origin",
                 profile=profile.name,
                 bottleneck="" if bottleneck.answer == "unknown" else bottleneck.answer,

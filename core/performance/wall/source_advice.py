@@ -48,14 +48,14 @@ def advice_of_source(profile: Profile, wall: Wall) -> Iterator[Advice]:
         )
         named = ", ".join(safe_text(one.name, _NAME_CHARS) for one in wall.set_aside[:_MAX_LISTED])
         next_step = words(TEXTS, "next set aside")
-        yield note("impossible-times", message, next_step, tasks=wall.n_set_aside, names=named)
+        yield note("impossible-times", message, next_step, n_tasks=wall.n_set_aside, names=named)
     if wall.n_unplaced:
         message = words(TEXTS, "unplaced", n=f"{wall.n_unplaced:,}")
-        yield note("unplaced-rows", message, rows=wall.n_unplaced)
+        yield note("unplaced-rows", message, n_rows=wall.n_unplaced)
     if wall.assumed_kinds:
         kinds = ", ".join(safe_text(kind, _NAME_CHARS) for kind in wall.assumed_kinds[:_MAX_LISTED])
         yield note(
-            "unknown-task-types", words(TEXTS, "assumed", kinds=kinds), task_types=len(wall.assumed_kinds)
+            "unknown-task-types", words(TEXTS, "assumed", kinds=kinds), n_task_types=len(wall.assumed_kinds)
         )
     if wall.held_share is not None:
         message = words(

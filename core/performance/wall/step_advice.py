@@ -35,10 +35,10 @@ def advice_of_steps(profile: Profile, steps: Steps | None, limits: Criteria) -> 
             f"next jitter {part}",
             sum(max(step.duration_ns - steps.median_ns, 0) for step in counted),
             bottleneck={"compute": "compute", "communication": "communication", "free": "idle"}.get(part, ""),
-            steps=len(counted),
+            n_steps=len(counted),
             mean_us=steps.mean_ns / 1000,
             median_us=steps.median_ns / 1000,
-            jitter_percent=round(100 * steps.jitter_ratio, 2),
+            jitter_percent=100 * steps.jitter_ratio,
             slowest=safe_text(steps.slowest.step, _NAME_CHARS),
             slowest_us=steps.slowest.duration_ns / 1000,
         )
