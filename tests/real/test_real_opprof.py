@@ -96,7 +96,9 @@ def test_what_is_computed_agrees_with_the_tool(kernel: KernelProfile, plain: dic
     """Where the tool says compute use or bandwidth is low, so do we, on the same cores."""
     found = list(advice_of_kernel(kernel))
     use = [
-        (a.figures["busy_percent"], a.figures["cores_below"]) for a in found if a.rule.endswith("kernel-use")
+        (a.figures["busy_percent"], a.figures["n_cores_below"])
+        for a in found
+        if a.rule.endswith("kernel-use")
     ]
     blocks = plain[8]["core_memory_map"]
     cube = statistics.mean(block["Cube"]["ratio"] for block in blocks)
@@ -212,4 +214,4 @@ def test_what_they_suffer_from(shared: Path) -> None:
     assert found(simulator)["hot-line"].figures["share_percent"] == pytest.approx(
         62388.5 / (62388.5 + 29890.5 + 23936) * 100
     )
-    assert found(unsplit)["l2"].figures["hit_percent"] == 57.142857
+    assert found(unsplit)["l2"].figures["l2_hit_percent"] == 57.142857

@@ -44,8 +44,11 @@ def test_c47_operators_on_the_ai_cpu(shared: Path) -> None:
     (path,) = (shared / "cases" / "C47" / "mindstudio_profiler_output").glob("op_summary_*.csv")
     found = advice_of(shared, path)
     (advice,) = found["aicpu"]
-    assert (advice.figures["total_us"], advice.figures["share_percent"]) == (237.4, 20.63)
-    assert (advice.figures["calls_c"], advice.figures["long_calls_c"]) == (2, 2)
+    every = sum(Decimal(us) for row in rows_of(path) if (us := row["Task Duration(us)"]) not in ("N/A", ""))
+    assert advice.figures["total_us"] == 237.4
+    assert advice.figures["share_percent"] == pytest.approx(23740 / float(every), rel=1e-9)
+    assert "237.4 us = 20.63 % of all operator time" in advice.message[0]
+    assert (advice.figures["n_calls"], advice.figures["n_long_calls"]) == (2, 2)
     assert [one.subject for one in advice.related] == ["NonZero", "IndexPutV2"]
     assert (advice.severity, advice.cost_ns) == ("warning", 237_400)
     # conversions: 24.01 + 11.19 of 962.25 us without communication is below the limit
@@ -65,11 +68,13 @@ def test_level1_conversions(shared: Path) -> None:
     rows = [row for row in rows_of(path) if row["Accelerator Core"] != "HCCL"]
     conversions = [row for row in rows if row["Type"] in ("TransData", "Cast", "Transpose")]
     (advice,) = advice_of(shared, path)["conversion"]
-    assert advice.figures["calls_c"] == len(conversions) == 66
+    assert advice.figures["n_calls"] == len(conversions) == 66
     assert advice.figures["total_us"] == total(conversions)
-    assert advice.figures["share_percent"] == round(100 * total(conversions) / total(rows), 2) == 17.44
+    share = 100 * total(conversions) / total(rows)
+    assert advice.figures["share_percent"] == pytest.approx(share, rel=1e-9) and round(share, 2) == 17.44
     vector = [row for row in rows if row["Accelerator Core"] in ("AI_VECTOR_CORE", "MIX_AIV")]
-    assert advice.figures["vector_share_percent"] == round(100 * total(conversions) / total(vector), 2)
+    share = 100 * total(conversions) / total(vector)
+    assert advice.figures["vector_share_percent"] == pytest.approx(share, rel=1e-9)
     to_5hd = [
         row
         for row in conversions
@@ -77,7 +82,7 @@ def test_level1_conversions(shared: Path) -> None:
     ]
     first = advice.related[0]
     assert first.subject == "TransData NCHW -> NC1HWC0"
-    assert (first.figures["calls_c"], first.figures["total_us"]) == (len(to_5hd), total(to_5hd))
+    assert (first.figures["n_calls"], first.figures["total_us"]) == (len(to_5hd), total(to_5hd))
 
 
 def test_level1_round_trips(shared: Path) -> None:
@@ -102,9 +107,9 @@ def test_level1_round_trips(shared: Path) -> None:
                 if j - i <= 5 and ends[0] == ends[1] and ends[2] == ends[3]:
                     undone.append((of_stream[i], of_stream[j]))
     (advice,) = advice_of(shared, path)["conversion-back"]
-    assert advice.figures["pairs_c"] == len(undone) > 5
+    assert advice.figures["n_pairs"] == len(undone) > 5
     unique = {id(row): row for pair in undone for row in pair}
-    assert advice.figures["total_us"] == pytest.approx(total(list(unique.values())), abs=0.0005)
+    assert advice.figures["total_us"] == total(list(unique.values()))
 
 
 def test_level1_precision_mode(shared: Path) -> None:
@@ -112,14 +117,14 @@ def test_level1_precision_mode(shared: Path) -> None:
     matrix = [row for row in rows_of(path) if "MatMul" in row["Type"] or row["Type"].startswith("Conv2D")]
     (advice,) = advice_of(shared, path)["precision-mode"]
     no = [row for row in matrix if row["HF32 Eligible"] == "NO"]
-    assert advice.figures["fp32_matrix_without_hf32_c"] == len(no)
+    assert advice.figures["n_fp32_matrix_without_hf32"] == len(no)
     assert advice.figures["fp32_matrix_without_hf32_us"] == total(no)
-    assert advice.figures["fp32_matrix_calls_c"] == len(matrix)
+    assert advice.figures["n_fp32_matrix_calls"] == len(matrix)
 
 
 def test_level1_is_all_dynamic_and_its_block_dim_not_judged(shared: Path) -> None:
     found = advice_of(shared, level1(shared))
-    assert found["dynamic-shape"][0].figures["static_calls_c"] == 0
+    assert found["dynamic-shape"][0].figures["n_static_calls"] == 0
     assert set(found) == {"dynamic-shape", "conversion", "conversion-back", "precision-mode"}
 
 
@@ -146,13 +151,13 @@ def test_training_of_a_decoder(shared: Path) -> None:
     pairs = [i for i in range(len(rows) - 1) if types[i : i + 2] == ["Add", "RmsNorm"]]
     (fused,) = found["fused-operator"]
     assert fused.figures["pattern"] == "add-rms-norm"  # RmsNorm, SwiGlu and attention run fused already
-    assert fused.figures["sequences_c"] == len(pairs)
+    assert fused.figures["n_sequences"] == len(pairs)
     assert fused.figures["total_us"] == pytest.approx(total([rows[i + j] for i in pairs for j in (0, 1)]))
     host, moving = found["fusible-sequence"]
     kinds = host.figures["operators"].split(" - ")
     assert kinds.count("Cos") == kinds.count("Sin") == 1 and "RotaryPositionEmbedding" in kinds
     n = sum(types[i : i + len(kinds)] == kinds for i in range(len(types)))
-    assert host.figures["repeats_c"] == n == 10
+    assert host.figures["n_repeats"] == n == 10
     assert host.figures["busy_ratio"] < 0.4 < 0.8 < moving.figures["mte_ratio"]
     assert all(one.severity == "note" for ones in found.values() for one in ones)
 
@@ -172,17 +177,17 @@ def test_decode_of_a_large_model(shared: Path) -> None:
     for row in uneven:
         by_shapes.setdefault((row["Type"], row["Input Shapes"], row["Block Dim"]), []).append(row)
     long = [ones for ones in by_shapes.values() if max(float(row["Duration(us)"]) for row in ones) > 20]
-    assert blocks.figures["calls_c"] == sum(map(len, long))
+    assert blocks.figures["n_calls"] == sum(map(len, long))
     assert blocks.figures["total_us"] == pytest.approx(sum(map(total, long)))
     idle = sum(
         Decimal(row["Duration(us)"]) * (24 - int(row["Block Dim"])) / 24 for ones in long for row in ones
     )
     assert blocks.figures["idle_core_us"] == pytest.approx(float(idle), abs=0.002)
-    assert blocks.figures["is_core_number_inferred"] is True and blocks.figures["cores_c"] == 24
+    assert blocks.figures["is_core_number_inferred"] is True and blocks.figures["n_cores"] == 24
     (dynamic,) = found["dynamic-shape"]
     states = [row["OP State"] for row in rows if row["Accelerator Core"] != "COMMUNICATION"]
-    assert dynamic.figures["dynamic_calls_c"] == states.count("dynamic") == 14
-    assert dynamic.figures["static_calls_c"] == states.count("static")
+    assert dynamic.figures["n_dynamic_calls"] == states.count("dynamic") == 14
+    assert dynamic.figures["n_static_calls"] == states.count("static")
     # fused kernels, stable times, no AI CPU: nothing of the kind may be told
     assert not {"fused-operator", "kernel-jitter", "aicpu", "conversion", "kv-gather"} & set(found)
 
@@ -196,10 +201,10 @@ def test_attention_of_old_times(shared: Path) -> None:
         "BatchMatMul - Mul - ScaledMaskedSoftmax - DropOutDoMask - AsStrided - BatchMatMul"
     )
     assert attention.figures["total_us"] == pytest.approx(45.5 + 15.14 + 91.84 + 26.34 + 12.52 + 46.0)
-    assert add_norm.figures["sequences_c"] == 2
+    assert add_norm.figures["n_sequences"] == 2
     (aicpu,) = found["aicpu"]
-    assert (aicpu.severity, aicpu.figures["calls_c"]) == ("note", 5)
-    assert aicpu.figures["exposed_us"] < aicpu.figures["total_us"]
+    assert (aicpu.severity, aicpu.figures["n_calls"]) == ("note", 5)
+    assert aicpu.figures["alone_us"] < aicpu.figures["total_us"]
     assert "conversion" not in found
 
 

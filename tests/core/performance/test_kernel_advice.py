@@ -130,7 +130,7 @@ def test_cores_that_only_wait_for_the_others_are_not_judged() -> None:
 def test_compute_use_counts_cores_below() -> None:
     columns = {"aiv_vec_ratio": [0.1, 0.19, 0.2, 0.5]}
     advice = one(kernel(vectors(4), {"PipeUtilization": columns}), "use")
-    assert advice is not None and advice.figures["cores_below"] == 2
+    assert advice is not None and advice.figures["n_cores_below"] == 2
     assert advice.figures["busy_percent"] == pytest.approx(24.75)
     assert one(kernel(vectors(2), {"PipeUtilization": {"aiv_vec_ratio": [0.2, NA]}}), "use") is None
 
@@ -197,14 +197,14 @@ def test_l2_hits_are_weighted_by_accesses() -> None:
     for name, hit, miss in zip(names, (10, 20, 0), (30, 20, 10), strict=True):
         columns |= {f"aiv_{name}_hit": [hit, 0], f"aiv_{name}_miss_allocate": [miss, 10]}
     advice = one(kernel(vectors(2), {"L2Cache": columns}), "l2")
-    assert advice is not None and advice.figures["hit_percent"] == pytest.approx(30 / 120 * 100)
-    assert advice.figures["hits"] == 30 and advice.figures["accesses"] == 120
+    assert advice is not None and advice.figures["l2_hit_percent"] == pytest.approx(30 / 120 * 100)
+    assert advice.figures["n_hits"] == 30 and advice.figures["n_accesses"] == 120
     rate = {"L2Cache": {"aic_l2_cache_hit_rate(%)": [60.0]}}
     assert one(kernel(["-1 "], rate), "l2") is None
     assert one(kernel(["-1 "], {"L2Cache": {"aic_l2_cache_hit_rate(%)": [59.9]}}), "l2") is not None
     new = {"aic_read_close_hit": [2.0], "aic_read_close_miss": [2.0], "aic_write_far_victim": [4.0]}
     advice = one(kernel(["0 cube0"], {"L2Cache": new}), "l2")
-    assert advice is not None and advice.figures["hit_percent"] == 25
+    assert advice is not None and advice.figures["l2_hit_percent"] == 25
 
 
 def test_a_busy_pipe_that_moves_little() -> None:
@@ -237,7 +237,7 @@ def test_bandwidth_needs_the_chip() -> None:
     assert summary_of(made).gm_gb_per_s == pytest.approx(expected)
     assert one(made, "bandwidth") is None and summary_of(made).gm_percent is None
     advice = one(made, "bandwidth", CHIP)
-    assert advice is not None and advice.figures["gm_percent"] == pytest.approx(expected / 1000 * 100)
+    assert advice is not None and advice.figures["bandwidth_percent"] == pytest.approx(expected / 1000 * 100)
     assert one(made, "bandwidth", Chip("x", "A2", 20, 40, 1200, None)) is None
     way = {"Memory": {"UB_to_GM_bw_usage_rate(%)": [80.0, 90.0]}}
     advice = one(kernel(vectors(2), way), "bandwidth")

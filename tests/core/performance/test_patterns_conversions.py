@@ -57,7 +57,7 @@ def test_share_pairs_and_neighbours() -> None:
         "Cast FLOAT -> BF16",
     ]
     first = pairs["TransData NCHW -> NC1HWC0"]
-    assert (first["calls_c"], first["before"], first["after"]) == (2, "Relu x2", "Conv2D x2")
+    assert (first["n_calls"], first["before"], first["after"]) == (2, "Relu x2", "Conv2D x2")
     assert pairs["TransData NC1HWC0 -> NCHW"]["before"] == "Conv2D x1"
 
 
@@ -97,7 +97,7 @@ def test_many_shapes_are_one_pair() -> None:
     rows = [{**TO_5HD, "shapes": f"{i},16,4,4", "out": f"{i},1,4,4,16", "us": 1} for i in range(1, 30)]
     rows += [{"type": "Transpose", "shapes": f"{i},2", "out": f"2,{i}", "us": 1 + i} for i in range(1, 4)]
     (advice,) = advice_from(rows)["conversion"]
-    assert [(one.subject, one.figures["calls_c"]) for one in advice.related] == [
+    assert [(one.subject, one.figures["n_calls"]) for one in advice.related] == [
         ("TransData NCHW -> NC1HWC0", 29),
         ("Transpose 3,2 -> 2,3", 1),
         ("Transpose 2,2 -> 2,2", 1),
@@ -128,7 +128,7 @@ def test_there_and_back(between: int, is_trip: bool) -> None:
     assert ("conversion-back" in found) == is_trip
     if is_trip:
         (advice,) = found["conversion-back"]
-        assert advice.figures["pairs_c"] == 1
+        assert advice.figures["n_pairs"] == 1
         assert advice.cost_ns == 7_000
         assert advice.related[0].subject == "Cast FLOAT -> FLOAT16 -> FLOAT"
         assert advice.severity == "note"

@@ -16,8 +16,8 @@ MATMUL = {"type": "MatMulV2", "core": "AI_CORE", "us": 30}
 def test_all_dynamic() -> None:
     rows = [{"state": "dynamic", "us": 30}, {"state": "N/A", "us": 10}, {"state": "dynamic", "us": 60}]
     (advice,) = advice_from(rows)["dynamic-shape"]
-    assert advice.figures["dynamic_calls_c"] == 2
-    assert (advice.figures["static_calls_c"], advice.figures["unknown_calls_c"]) == (0, 1)
+    assert advice.figures["n_dynamic_calls"] == 2
+    assert (advice.figures["n_static_calls"], advice.figures["n_unknown_calls"]) == (0, 1)
     assert advice.figures["share_percent"] == 90.0
     assert "jit_compile=False" in advice.next_step[0]
     assert advice.cost_ns == 0 and advice.severity == "note"
@@ -44,12 +44,12 @@ def test_last_wave_by_hand() -> None:
         {"type": "Add", "block": 60, "us": 40},  # 2 waves of 40 vector cores: 20 of 80 idle
     ]
     (advice,) = advice_from(rows, ai_core_num=20, aiv_num=40)["block-dim"]
-    assert advice.figures["calls_c"] == 4
+    assert advice.figures["n_calls"] == 4
     assert advice.figures["idle_percent"] == 25.0
     assert advice.figures["core_utilization_percent"] == 75.0
     assert advice.cost_ns == (3 * 30_000 + 40_000) // 4
     assert advice.figures["is_core_number_inferred"] is False
-    assert [(one.figures["block_dim"], one.figures["calls_c"]) for one in advice.related] == [
+    assert [(one.figures["block_dim"], one.figures["n_calls"]) for one in advice.related] == [
         (30, 3),
         (60, 1),
     ]
@@ -100,4 +100,4 @@ def test_cores_are_inferred_from_the_largest_single_wave() -> None:
     assert (told.cube, told.vector, told.is_inferred) == (25, 50, False)
     (advice,) = advice_from(rows)["block-dim"]
     assert "inferred" in advice.message[0] and "推断" in advice.message[1]
-    assert advice.figures["idle_percent"] == 33.33
+    assert advice.figures["idle_percent"] == pytest.approx(100 / 3, rel=1e-9)

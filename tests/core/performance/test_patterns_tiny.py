@@ -31,15 +31,15 @@ def test_runs_by_hand() -> None:
     ]
     (advice,) = advice_from(rows)["tiny"]
     figures = advice.figures
-    assert (figures["calls_c"], figures["runs_c"], figures["longest_run_c"]) == (3, 1, 3)
+    assert (figures["n_calls"], figures["n_runs"], figures["n_longest_run"]) == (3, 1, 3)
     assert figures["calls_percent"] == 37.5
     assert (figures["total_us"], figures["gaps_us"]) == (10, 28)
     assert figures["mean_gap_us"] == 14
-    assert figures["time_percent"] == round(100 * 10 / 172, 2)
-    assert figures["wall_percent"] == round(100 * 38 / 300, 2)
+    assert figures["share_percent"] == pytest.approx(100 * 10 / 172, rel=1e-9)
+    assert figures["share_of_wall_percent"] == pytest.approx(100 * 38 / 300, rel=1e-9)
     assert advice.cost_ns == 28_000 and advice.severity == "note"
     assert advice.location.line == 3
-    assert [(one.subject, one.figures["calls_c"]) for one in advice.related] == [("Mul", 2), ("Cast", 1)]
+    assert [(one.subject, one.figures["n_calls"]) for one in advice.related] == [("Mul", 2), ("Cast", 1)]
 
 
 def test_communication_ends_no_run_and_fills_its_gaps() -> None:
@@ -122,7 +122,7 @@ def test_jitter_by_hand() -> None:
     assert (advice.figures["p50_us"], advice.figures["p99_us"]) == (20, 60)
     assert advice.figures["jitter_percent"] == 200.0
     assert advice.cost_ns == 80_000
-    assert advice.figures["calls_c"] == 12 and advice.severity == "note"
+    assert advice.figures["n_calls"] == 12 and advice.severity == "note"
 
 
 def test_only_the_first_call_is_warm_up() -> None:

@@ -56,7 +56,7 @@ def test_the_slow_rank_has_the_most_work_and_waits_the_least() -> None:
     assert found.most_waiting is not None and found.most_waiting.rank == 3
     (advice,) = [one for one in advice_of_ranks(ranks, Criteria()) if one.rule == "performance.slow-rank"]
     assert advice.figures["rank"] == 1 and advice.figures["most_communication_rank"] == 3
-    assert advice.figures["excess_percent"] == pytest.approx(100 * 24_850 / 80_150, abs=0.005)
+    assert advice.figures["excess_percent"] == pytest.approx(100 * 24_850 / 80_150, rel=1e-9)
     assert "rank 1" in advice.message[0] and "rank 3" in advice.message[0] and "受害者" in advice.message[1]
 
 
