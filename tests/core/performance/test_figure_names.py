@@ -11,7 +11,13 @@ import pytest
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.diff import diff
 from npulse.core.findings import Finding
+from npulse.core.formats.profiling.records import CommunicationLink, CommunicationTime, LinkUse
+from npulse.core.formats.profiling.session import Session
 from npulse.core.performance.advice import Advice
+from npulse.core.performance.criteria import Criteria
+from npulse.core.performance.profile import Profile
+from npulse.core.performance.ranks.advice import advice_of_ranks, ranks_of
+from npulse.core.performance.raw import advice_of_raw
 from npulse.core.performance.run_report import report_of, reports_of
 from npulse.core.report import render
 from npulse.core.run.discover import discover
@@ -102,6 +108,45 @@ def test_every_digit_is_in_the_json(tmp_path: Path) -> None:
     assert aicpu["n_calls"] == 4
     busy = found["performance.idle"]
     assert busy["idle_percent"] == pytest.approx(100 * busy["idle_us"] / busy["wall_us"], rel=1e-9)
+
+
+def test_links_transfers_and_late_ranks() -> None:
+    def operation(place: int, elapse_ms: float) -> CommunicationTime:
+        uses = (
+            LinkUse("SDMA", 40, 4, 10, None, ((8.0, 3, 3.0), (32.0, 1, 1.0))),
+            LinkUse("RDMA", 1, 4100, 1),
+        )
+        return CommunicationTime(
+            "1", f"hcom_allReduce__586_{place}_1", "g", False, start_ns=place, elapse_ms=elapse_ms, links=uses
+        )
+
+    links = tuple(
+        CommunicationLink("1", "allreduce-total", "g", 0, target, "HCCS", size, 10, None)
+        for target, size in ((1, 180), (2, 176), (3, 90))
+    )
+    profiles = [
+        Profile(
+            f"rank{rank}",
+            rank=rank,
+            communications=tuple(operation(i, 4300.0 if rank == 1 else 9000.0 + rank) for i in range(4)),
+            links=links if rank == 0 else (),
+        )
+        for rank in range(3)
+    ]
+    found = [
+        one.finding("en") for one in advice_of_ranks(ranks_of(".", profiles, {}, Criteria()), Criteria())
+    ]
+    rules = {one.rule.removeprefix("performance.") for one in found}
+    assert {"slow-link", "small-packets", "rdma-retransmission", "late-rank"} <= rules
+    assert wrong_of(found) == set()
+    late = next(one for one in found if one.rule == "performance.late-rank").figures
+    assert (late["rank"], late["n_late_collectives"], late["n_collectives"]) == (1, 4, 4)
+
+
+def test_a_session_that_nobody_exported(tmp_path: Path) -> None:
+    session = Session(tmp_path / "PROF_1", "msprof", "collected", rank=3, missing=("out",))
+    (advice,) = advice_of_raw(session, tmp_path)
+    assert advice.figures["n_raw_files"] == 0 and wrong_of([advice.finding("en")]) == set()
 
 
 @pytest.mark.parametrize(
