@@ -120,7 +120,7 @@ def _uneven(case: Case, what: str, kind: str, loads: _Loads, found: Uneven, cost
         f"worst_{unit}": float(loads.values[worst]),
         f"mean_{unit}": found.mean,
         "score": float(found.scores[0]),
-        "spread_percent": found.spread_percent,
+        f"{what}_spread_percent": found.spread_percent,
         "cores_off": [loads.labels[row] for row in found.rows.tolist()][:64],
     }
     part = {"cycles": "PipeUtilization", "data": "Memory", "hits": "L2Cache"}[what]

@@ -245,7 +245,7 @@ def _utilization(
             ),
             next_step=words(TEXTS, "next-utilization"),
             figures={
-                "cube_utilization_percent": float(value[group]),
+                "utilization_percent": float(value[group]),
                 "used_us": us(int(bounds.used_ns[group])),
                 "share_percent": float(types.share_percent[group]),
                 "gain_us": us(float(gain[group])),

@@ -169,7 +169,7 @@ def block_dim_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
             "idle_core_us": us(cost_ns),
             "block_dim": int(blocks[worst]),
             "n_cores": int(wave[worst]),
-            "idle_percent": 100 * worst_idle,
+            "idle_core_percent": 100 * worst_idle,
             "core_utilization_percent": 100 * (1 - worst_idle),
             "is_core_number_inferred": cores.is_inferred,
         },
@@ -182,7 +182,7 @@ def block_dim_advice(calls: Calls, criteria: Criteria) -> Iterator[Advice]:
                 {
                     "block_dim": int(blocks[call]),
                     "n_cores": int(wave[call]),
-                    "idle_percent": 100 * float(idle[first[i]]),
+                    "idle_core_percent": 100 * float(idle[first[i]]),
                     "n_calls": int(n[i]),
                     "total_us": us(float(total[i])),
                     "input_shapes": calls.text("input_shapes", call),

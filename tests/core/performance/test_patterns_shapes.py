@@ -45,7 +45,7 @@ def test_last_wave_by_hand() -> None:
     ]
     (advice,) = advice_from(rows, ai_core_num=20, aiv_num=40)["block-dim"]
     assert advice.figures["n_calls"] == 4
-    assert advice.figures["idle_percent"] == 25.0
+    assert advice.figures["idle_core_percent"] == 25.0
     assert advice.figures["core_utilization_percent"] == 75.0
     assert advice.cost_ns == (3 * 30_000 + 40_000) // 4
     assert advice.figures["is_core_number_inferred"] is False
@@ -75,7 +75,7 @@ def test_what_passes(row: dict[str, Any]) -> None:
 def test_mixed_operator_with_both_kinds_uneven() -> None:
     row = {"type": "FlashAttentionScore", "core": "MIX_AIC", "block": 13, "mix": 26, "us": 90}
     (advice,) = advice_from([row], ai_core_num=20, aiv_num=40)["block-dim"]
-    assert advice.figures["idle_percent"] == 35.0
+    assert advice.figures["idle_core_percent"] == 35.0
 
 
 def test_silent_where_all_is_dynamic() -> None:
@@ -100,4 +100,4 @@ def test_cores_are_inferred_from_the_largest_single_wave() -> None:
     assert (told.cube, told.vector, told.is_inferred) == (25, 50, False)
     (advice,) = advice_from(rows)["block-dim"]
     assert "inferred" in advice.message[0] and "推断" in advice.message[1]
-    assert advice.figures["idle_percent"] == pytest.approx(100 / 3, rel=1e-9)
+    assert advice.figures["idle_core_percent"] == pytest.approx(100 / 3, rel=1e-9)

@@ -237,7 +237,7 @@ def test_cube_cores_without_work() -> None:
         row("Conv3D", "50", 700, utilization="N/A"),
     ]
     (found,) = of_rule(advice(table_of(rows), cores=24), "cube-utilization")
-    assert found.subject == "MatMulV2" and found.figures["cube_utilization_percent"] == 24
+    assert found.subject == "MatMulV2" and found.figures["utilization_percent"] == 24
     assert found.cost_ns == 52_000 and found.severity == "warning"
     assert "It is split over 6-8 cores of 24." in found.message[0]
     assert of_rule(advice(table_of(rows), Criteria(core_utilization_percent=20)), "cube-utilization") == []
