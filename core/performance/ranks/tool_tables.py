@@ -32,7 +32,7 @@ def _slow_ranks(told: ToolTables) -> Iterator[Advice]:
     first = max(counted, key=lambda one: (one.n_affected or 0, -one.rank))
     n_all = sum(one.n_affected or 0 for one in counted)
     message = words(TEXTS, "tool-slow-rank", rank=first.rank, n=first.n_affected, all=n_all)
-    figures = {"slow_rank": first.rank, "n_affected": first.n_affected, "n_affected_by_all": n_all}
+    figures = {"rank": first.rank, "n_affected": first.n_affected, "n_affected_by_all": n_all}
     yield _note(told, "slow_ranks", message, figures, first.rank, first.line)
 
 
@@ -54,7 +54,7 @@ def _bottlenecks(told: ToolTables) -> Iterator[Advice]:
         n_rank=named[rank] if rank is not None else 0,
         n_none=len(timed) - n_named,
     )
-    figures = {"n_operations": len(timed), "slow_rank": rank, "longest_us": (longest.duration_ns or 0) / 1000}
+    figures = {"n_operations": len(timed), "rank": rank, "longest_us": (longest.duration_ns or 0) / 1000}
     yield _note(told, "bottlenecks", message, figures, rank, longest.line)
 
 

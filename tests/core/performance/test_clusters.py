@@ -59,9 +59,9 @@ def test_what_recipes_say_is_told_as_theirs(tmp_path: Path) -> None:
     assert {one.severity for one in notes(report)} == {"note"} and {one.role for one in notes(report)} == {
         "unknown"
     }
-    assert (slow.figures["slow_rank"], slow.location.line, slow.location.rank) == (5, 3, 5)
+    assert (slow.figures["rank"], slow.location.line, slow.location.rank) == (5, 3, 5)
     assert "9 of 12" in slow.message
-    assert bottleneck.figures == {"n_operations": 3, "slow_rank": 2, "longest_us": 500.0}
+    assert bottleneck.figures == {"n_operations": 3, "rank": 2, "longest_us": 500.0}
     assert "hcom_allReduce__2" in bottleneck.message and "rank 2 slow in 2, none in 1" in bottleneck.message
     assert (free.figures["listed_us"], free.figures["reason_us"]) == (210.0, 110.0)
     assert free.figures["reason"] == "Abnormal CANN layer: long node@launch"
