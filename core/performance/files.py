@@ -14,7 +14,7 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from npulse.core.run.model import Artifact
 from npulse.core.table import Column, Table
 from npulse.core.text import Lang, safe_text, say
-from npulse.core.views import Detail, Strip, first_figures, shown_figure
+from npulse.core.views import Detail, Strip, first_figures
 
 from .advice import AREA
 from .table import SUBJECT
@@ -198,7 +198,12 @@ class FileView:
     def _facts(self, row: int) -> list[tuple[str, str]]:
         cells = self.table.row(row)
         return [
-            (safe_text(name, 80), safe_text(shown_figure(value), 2000))
+            (safe_text(name, 80), safe_text(_as_written(value), 2000))
             for name, value in cells.items()
             if value is not None and name != SUBJECT
         ]
+
+
+def _as_written(value: object) -> str:
+    """A cell as the file has it, not rounded."""
+    return f"{value:,.15g}" if isinstance(value, float) else str(value)

@@ -143,6 +143,8 @@ def test_ranks_of_pipeline_stages_are_not_compared(profiling: Path) -> None:
     (ranks,) = found.ranks
     assert [one.stage for one in ranks.peers] == [0, 1]
     assert all(one.slow.profile.name.startswith("rank_0") for one in ranks.stragglers)
+    (slow,) = (one for one in found.advice if one.rule == "performance.slow-rank")
+    assert "rank 0 holds the other ranks of pipeline stage 0 up" in slow.message[0]
     partial = next(one for one in found.advice if one.rule == "performance.partial-table")
     assert partial.figures["held_percent"] == pytest.approx(100 * 12282.14 / 231290.1, rel=1e-3)
 

@@ -133,47 +133,32 @@ def cycles_of(case: Case, kind: str) -> Floats:
 
 
 def _cycles(case: Case, kind: str) -> _Loads:
-    told = [
-        (f"core{load.core} {kind}{load.subcore}", load.cycles)
-        for load in case.kernel.loads
-        if load.kind == kind
-    ]
-    if told:
-        return _told(told)
-    rows = case.cores.rows(kind)
-    return _Loads([case.cores.label(row) for row in rows.tolist()], case.cores.cycles[rows])
+    return _told(case, kind, "cycles") or _of_tables(case, kind, case.cores.cycles)
 
 
 def _data(case: Case, kind: str) -> _Loads:
-    told = [
-        (f"core{load.core} {kind}{load.subcore}", load.moved_bytes)
-        for load in case.kernel.loads
-        if load.kind == kind
-    ]
-    if told:
-        return _told(told)
-    rows = case.cores.rows(kind)
-    return _Loads(
-        [case.cores.label(row) for row in rows.tolist()], moved_kb(case.kernel, case.cores)[rows] * 1024
+    return _told(case, kind, "moved_bytes") or _of_tables(
+        case, kind, moved_kb(case.kernel, case.cores) * 1024
     )
 
 
 def _hits(case: Case, kind: str) -> _Loads:
-    told = [
-        (f"core{load.core} {kind}{load.subcore}", load.l2_hit_percent)
-        for load in case.kernel.loads
-        if load.kind == kind
-    ]
-    if told:
-        return _told(told)
+    rates = by_row(case.cores, metric_by_core(case.kernel, f"{SIDES[kind]}_total_hit_rate"))
+    return _told(case, kind, "l2_hit_percent") or _of_tables(case, kind, rates)
+
+
+def _told(case: Case, kind: str, field: str) -> _Loads | None:
+    """As the tool says it of each core; None where it says nothing of this kind."""
+    loads = [load for load in case.kernel.loads if load.kind == kind]
+    values = [getattr(load, field) for load in loads]
+    labels = [f"core{load.core} {kind}{load.subcore}" for load in loads]
+    numbers = np.array([math.nan if value is None else float(value) for value in values], np.float64)
+    return _Loads(labels, numbers) if loads else None
+
+
+def _of_tables(case: Case, kind: str, of_all: Floats) -> _Loads:
     rows = case.cores.rows(kind)
-    rates = by_row(case.cores, metric_by_core(case.kernel, f"{SIDES[kind]}_total_hit_rate"))[rows]
-    return _Loads([case.cores.label(row) for row in rows.tolist()], rates)
-
-
-def _told(told: list[tuple[str, int | None]] | list[tuple[str, float | None]]) -> _Loads:
-    values = [math.nan if value is None else float(value) for _, value in told]
-    return _Loads([label for label, _ in told], np.array(values, np.float64))
+    return _Loads([case.cores.label(row) for row in rows.tolist()], of_all[rows])
 
 
 def check_tail(case: Case) -> Iterator[Saying]:

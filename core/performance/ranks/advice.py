@@ -178,6 +178,7 @@ def _slow(ranks: Ranks, one: Straggler) -> Advice:
     message = _both(
         f"slow-{one.cause}",
         label=(label, label),
+        others=words(TEXTS, "others" if one.peers.stage is None else "others-stage", stage=one.peers.stage),
         own=_us(own_ns),
         typical=_us(one.typical_ns),
         typical_word=typical_word,

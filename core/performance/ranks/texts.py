@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
     "slow-computing": (
-        "{label} holds the others up: {own} us of computing a step against a {typical_word} of {typical} us ({excess:+.2f} %), {least}. {victims}",
-        "{label} 拖慢全组：每步计算 {own} us，{typical_word} {typical} us（{excess:+.2f} %），{least}。{victims}",
+        "{label} holds {others} up: {own} us of computing a step against a {typical_word} of {typical} us ({excess:+.2f} %), {least}. {victims}",
+        "{label} 拖慢{others}：每步计算 {own} us，{typical_word} {typical} us（{excess:+.2f} %），{least}。{victims}",
     ),
     "slow-host": (
-        "{label} holds the others up: it computes as much as they do but idles, {own} us of computing and idle a step against a {typical_word} of {typical} us ({excess:+.2f} %), {least}. {victims}",
-        "{label} 拖慢全组：计算量与其他卡相同但空闲更多，每步计算加空闲 {own} us，{typical_word} {typical} us（{excess:+.2f} %），{least}。{victims}",
+        "{label} holds {others} up: it computes as much as they do but idles, {own} us of computing and idle a step against a {typical_word} of {typical} us ({excess:+.2f} %), {least}. {victims}",
+        "{label} 拖慢{others}：计算量与它们相同但空闲更多，每步计算加空闲 {own} us，{typical_word} {typical} us（{excess:+.2f} %），{least}。{victims}",
     ),
+    "others": ("the others", "全组"),
+    "others-stage": ("the other ranks of pipeline stage {stage}", "流水线第 {stage} 级的其他卡"),
     "word-median": ("median", "中位数"),
     "word-least": ("least", "最小值"),
     "least-waiting": (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from npulse.core.errors import InputError
-from npulse.core.performance.files import FileTable, file_tables, read_file_table
+from npulse.core.performance.files import FileTable, FileView, file_tables, read_file_table
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact
 from npulse.core.table import Table
@@ -106,3 +107,9 @@ def test_every_cut_of_a_file_is_read_or_refused(tmp_path: Path) -> None:
             continue
         assert found.table.n_rows <= 2
         assert all(len(one.values) == found.table.n_rows for one in found.table.columns)
+
+
+def test_the_detail_of_a_row_is_not_rounded(tmp_path: Path) -> None:
+    found = read(tmp_path, "x.csv", b"Step,Computing\n1,80210.512\n", "prof.step_trace_time")
+    detail = FileView(cast(Any, None), found).detail(0, "en")
+    assert ("Computing", "80,210.512") in detail.facts
