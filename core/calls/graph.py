@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from npulse.core.errors import InputError
+from npulse.core.files import shown_path
 from npulse.core.findings import Problem
 from npulse.core.formats.cann.container import CannTensor, read_container, tensor_file
 from npulse.core.formats.cann.names import DumpName, full_name, parse_dump_name, read_mapping
 from npulse.core.formats.cann.stats import StatRow, read_statistics
-from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.columns import ColumnBuilder
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT, Dump, DumpHeader
 from npulse.core.formats.tensors import TensorFile, open_tensor

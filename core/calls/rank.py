@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from npulse.core.errors import InputError
+from npulse.core.files import shown_path
 from npulse.core.findings import Problem
-from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.construct import read_construct
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.orphans import entries_from_files

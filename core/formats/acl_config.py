@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import shown_path
 from ..findings import Problem
-from .json_window import shown_path
 from .text_lines import LineNotes, line_blocks
 
 MAX_TEXT_BYTES = 4 << 20

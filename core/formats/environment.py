@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import InputError
+from ..files import shown_path
 from ..findings import Problem
 from ..progress import IsCancelled, check, never_cancelled
-from .json_window import shown_path
 from .shell_words import Word, commands
 from .text_lines import LineNotes, line_blocks
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..files import open_input, shown_path
 from ..findings import Problem
 from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from .json_parts import (
@@ -28,7 +29,7 @@ from .json_parts import (
     string_end,
     wants_more,
 )
-from .json_window import Notes, Window, open_input, shown_path
+from .json_window import Notes, Window
 
 MAX_FILE_BYTES = 10_000_000_000
 MAX_VALUE_CHARS = 32 << 20

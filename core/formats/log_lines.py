@@ -20,7 +20,7 @@ from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 from npulse.core.text import safe_text
 
-from .json_window import shown_path
+from ..files import shown_path
 from .tensors.source import open_source
 
 WINDOW_BYTES = 1 << 20

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .json_window import open_input
+from ..files import open_input
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from .json_window import shown_path
+from ..files import shown_path
 from .log_lines import MAX_TEXT_CHARS, Line, LogNotes, bounded, log_windows
 
 MAX_ROW_BYTES = 1 << 17

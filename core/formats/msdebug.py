@@ -15,7 +15,7 @@ from typing import Literal
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from .json_window import shown_path
+from ..files import shown_path
 from .log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_of
 
 MAX_RECORDS = 200_000

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files import open_input
 from ..findings import Problem
 from ..progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from .encodings import line_text, utf16_decoder, without_mark
-from .json_window import open_input
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_CHARS = 1 << 16

@@ -14,8 +14,8 @@ import numpy as np
 from npulse.core.calls.meetings import meetings_of
 from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
 from npulse.core.errors import InputError
+from npulse.core.files import shown_path
 from npulse.core.findings import Problem
-from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.records import TENSOR, Dump
 from npulse.core.progress import (
     IsCancelled,

@@ -10,8 +10,8 @@ import numpy as np
 from npulse.core.calls.content import find_producer
 from npulse.core.calls.source import frames_of, source_line
 from npulse.core.figures import amount, number
+from npulse.core.files import shown_path
 from npulse.core.findings import Figures, Finding, Location, Related, Role
-from npulse.core.formats.json_window import shown_path
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.text import Lang, say

@@ -12,11 +12,11 @@ import numpy as np
 from npulse.core.calls.graph import GraphCall, GraphTensor, Reading, graph_calls, graph_dump, tensors_of
 from npulse.core.calls.meetings import Meetings
 from npulse.core.errors import InputError
+from npulse.core.files import shown_path
 from npulse.core.findings import Problem
 from npulse.core.formats.cann.names import full_name, is_known, parse_dump_name, read_mapping
 from npulse.core.formats.cann.opdebug import OverflowEntry, OverflowRecord, read_opdebug
 from npulse.core.formats.cann.stats import StatRow
-from npulse.core.formats.json_window import shown_path
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 from npulse.core.run.model import Artifact
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from npulse.core.formats.json_window import shown_path
+from npulse.core.files import shown_path
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import GRAD, TENSOR
 

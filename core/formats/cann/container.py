@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ...files import shown_path
 from ...findings import Problem
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from ..tensors.dtypes import Dtype
 from ..tensors.error import TensorError
 from ..tensors.layout import MAX_DIMENSIONS, row_major_strides

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from ...files import shown_path
 from ...findings import Problem
-from ..json_window import shown_path
 from ..tensors.error import TensorError
 from ..tensors.source import open_source
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ...files import shown_path
 from ...findings import Problem
 from ...text import safe_text
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from ..tensors.error import TensorError
 from ..tensors.open import open_tensor
 from ..tensors.source import Source, open_source

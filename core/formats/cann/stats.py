@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ...files import shown_path
 from ...findings import Problem
-from ..json_window import shown_path
 from ..tensors.dtypes import Dtype
 from ..tensors.source import Source, open_source
 from .enums import dtype_of_data_type

@@ -17,7 +17,7 @@ from pathlib import Path
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from ..json_window import open_input, shown_path
+from ...files import open_input, shown_path
 from ..log_lines import WINDOW_BYTES, LogNotes, windows
 from ..tensors.error import TensorError
 from .assembly import TOKENS, Assembler

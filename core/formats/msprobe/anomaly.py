@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...files import shown_path
 from ...findings import Completeness, Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..json_stream import json_members
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from .columns import clean_text
 from .monitor_rows import KIND_OF_WORD
 

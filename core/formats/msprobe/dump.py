@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import shown_path
 from ...findings import Completeness, Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..json_stream import MAX_FILE_BYTES, WINDOW_BYTES, json_members
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from .columns import ColumnBuilder, LimitError
 from .flatten import TooDeepError, body_of, leaves, unread_sides
 from .records import Dump, DumpHeader

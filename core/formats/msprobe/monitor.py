@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ..json_window import shown_path
 from ..line_tables import fill
 from ..text_lines import LineNotes, line_blocks
 from .monitor_rows import MAX_ROWS, MonitorRows

@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 
 from ...errors import InputError
+from ...files import real_path, shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, check, never_cancelled
-from ..json_window import real_path, shown_path
 from .columns import ColumnBuilder, LimitError
 from .records import DEBUG, GRAD, INPUT, KWARGS, OUTPUT, PARAMETERS, SIDES, Dump, DumpHeader
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..json_stream import MAX_FILE_BYTES, WINDOW_BYTES, json_members
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from .columns import clean_text
 from .records import Frame, Stacks
 

@@ -17,7 +17,7 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from ..json_window import shown_path
+from ...files import shown_path
 from ..log_lines import Line, LineCutter, LogNotes, bounded, decoded, log_windows
 from .debug_records import DebugLog, Instruction, MemoryRecord, pair_allocations
 

@@ -9,7 +9,7 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from ..json_window import shown_path
+from ...files import shown_path
 from ..log_lines import WINDOW_BYTES, Finders, long_line, windows
 from ..tensors.source import open_source
 from .assembly import Assembly

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...errors import InputError
+from ...files import real_path, shown_path
 from ...findings import Problem
-from ..json_window import real_path, shown_path
 from .records import TABLES, Layout
 
 MAX_ENTRIES = 200_000

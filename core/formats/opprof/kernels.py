@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from ...text import safe_text
-from ..json_window import shown_path
 from .folders import BASIC_TEXT, KernelFolder, find_kernels
 from .records import BlockTable, KernelProfile
 from .simulator import read_instructions, read_source_lines

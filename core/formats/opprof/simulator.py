@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, ignore_progress, never_cancelled
 from ...text import safe_text
-from ..json_window import shown_path
 from ..line_tables import LimitError, NoHeaderError, fill
 from ..text_lines import LineNotes, line_blocks
 from .cells import NotANumberError, address_of, name_and_unit, number_of, whole_of

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from ...text import safe_text
-from ..json_window import open_input, shown_path
 from . import visualize_code as code
 from . import visualize_parts as parts
 from .records import SourceFile

@@ -14,8 +14,8 @@ from pathlib import Path
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
+from ...files import shown_path
 from ..error_codes import ERROR_CODES, RESULT_WORDS, RETURN_WORDS
-from ..json_window import shown_path
 from ..log_lines import Line, LineCutter, LogNotes, bounded, read_records, text_of
 from . import messages, tracebacks
 from .heads import Head, head_of, stands

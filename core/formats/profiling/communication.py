@@ -12,9 +12,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from .json_facts import Facts, number_of
 from .nested_json import MAX_FILE_BYTES, nested_objects
 from .records import CommunicationLink, CommunicationTime, LinkUse, Read

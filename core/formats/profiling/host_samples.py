@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...findings import Problem
-from ..json_window import Notes, open_input, shown_path
+from ..json_window import Notes
 
 MAX_BYTES = 256 << 20
 MAX_SAMPLES = 1_000_000

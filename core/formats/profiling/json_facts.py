@@ -8,9 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from ...files import shown_path
 from ...findings import Problem
 from ..json_stream import json_members
-from ..json_window import Notes, shown_path
+from ..json_window import Notes
 from .cells import NONE_WORDS
 
 MAX_FILE_BYTES = 64 << 20

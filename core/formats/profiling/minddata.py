@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...findings import Problem
 from ...text import safe_text
 from ..encodings import SHOWN, line_text, utf16_decoder, without_mark
-from ..json_window import open_input, shown_path
 from ..text_lines import LineNotes
 from .records import Read
 from .table_records import Rows, Spelled, integers, read_rows, records_of, texts, times

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
-from ..json_window import Notes, open_input, shown_path
+from ..json_window import Notes
 from ..text_lines import LineNotes
 from .json_facts import whole_of
 from .msmonitor_columns import TaskColumns, tasks_of

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import InputError
+from ...files import open_input, real_path
 from ...findings import Problem
-from ..json_window import open_input, real_path
 from .records import ProfilerSettings
 from .session_folders import (
     PART,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...errors import InputError
+from ...files import real_path, shown_path
 from ...findings import Problem
-from ..json_window import real_path, shown_path
 from .records import ProfilerSettings, Read
 from .settings import (
     SessionFacts,

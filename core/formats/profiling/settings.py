@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ...files import open_input, shown_path
 from ...findings import Problem
-from ..json_window import Notes, open_input, shown_path
+from ..json_window import Notes
 from .json_facts import Facts, read_facts, whole_of
 from .records import ProfilerSettings, Read
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..json_window import open_input
+from ...files import open_input
 
 RECORD_BYTES = 64
 MAGIC = 0x6BD3

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
 from ...table import Column
 from ..encodings import SHOWN
-from ..json_window import open_input, shown_path
 from ..line_tables import LimitError, NoHeaderError
 from ..text_lines import LineNotes
 from .cells import NO_ID, NO_NS

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ..json_window import shown_path
 from ..line_tables import LimitError, NoHeaderError, fill
 from ..text_lines import LineNotes, line_blocks
 from .cells import NO_ID as NO_ID

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
-from ..json_window import Notes, open_input, shown_path
+from ..json_window import Notes
 from .trace_blocks import TraceBlock, TraceNames, TraceState
 from .trace_elements import MAX_EVENT_BYTES
 from .trace_envelope import Envelope

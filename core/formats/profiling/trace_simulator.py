@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ..json_window import shown_path
 from .timeline import NONE, Codes, Integers
 from .trace import MAX_FILE_BYTES, read_trace
 from .trace_blocks import ARG_INT, ARG_TEXT, ArgColumn, TraceBlock, TraceNames, TraceState

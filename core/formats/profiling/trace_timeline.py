@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...files import shown_path
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ..json_window import shown_path
 from .timeline import NONE, Codes, Integers, Timeline
 from .trace import MAX_FILE_BYTES, read_trace
 from .trace_blocks import ARG_INT, ARG_TEXT, Counters, Events, Flows, TraceBlock, TraceNames, TraceState

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
+from ...files import open_input, shown_path
 from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
-from ..json_window import open_input, shown_path
 from ..line_tables import NoHeaderError
 from ..text_lines import LineNotes
 from .cells import NO_NS, NONE_WORDS, Places, ns_of, unquoted

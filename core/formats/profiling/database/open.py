@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ....errors import InputError
+from ....files import open_input, real_path, shown_path
 from ....progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
-from ...json_window import open_input, real_path, shown_path
 from ...text_lines import LineNotes
 from .database import Database, text_of_error
 
