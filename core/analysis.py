@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from .cache import Cache
 from .errors import InputError, UsageError
 from .findings import Report
+from .tails import Tails
 from .text import Lang
 
 CriteriaT = TypeVar("CriteriaT")
@@ -37,7 +38,8 @@ class AnalysisOptions:
     what the user says of the device, None for nothing. source_roots: folders in which the user's sources lie.
     kernel_objects: object files of kernels. top: rows of a list of operators (None: as many as the area
     thinks best, 0: all). by: how operators are grouped: type, call, count or average. earlier: whether a
-    round is also told against those before it.
+    round is also told against those before it. tails: where a run is followed, what was read of its files so
+    far; looks of one area, one after the other, read only what is new.
     """
 
     lang: Lang = "en"
@@ -56,6 +58,7 @@ class AnalysisOptions:
     top: int | None = None
     by: str = "type"
     earlier: bool = True
+    tails: Tails | None = None
 
 
 @dataclass(frozen=True, slots=True)

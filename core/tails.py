@@ -1,9 +1,9 @@
 """Files that grow, read on from where the last look ended: no byte twice, none lost.
 
-A *reader* takes the bytes of one file in order (`feed`). A *generation* is a file between two of its starts: a
-file that got shorter, was replaced or written anew begins another one, and what the one before it told stays.
-A file is known by its inode, not by its name, so a rotation by renaming goes on where it was, and one by copying
-is recognised by what it begins with. Files that were removed are read to their end while they are held open.
+A *reader* takes the bytes of one file in order (`feed`). A *generation* is a file between two of its starts:
+one that got shorter, was replaced or written anew begins another one, and what the one before it told stays.
+A file is known by its inode, not by its name, so a rotation by renaming goes on where it was, and one by
+copying is recognised by what it begins with. Removed files are read to their end while they are held open.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .progress import IsCancelled, Progress, ProgressCallback, check, ignore_pro
 
 BLOCK_BYTES = 1 << 20
 MAX_OPEN = 128
-"""Files held open. Those that were looked at longest ago are closed; they are known again by what they hold."""
+"""Files held open. Those looked at longest ago are closed; they are known again by what they hold."""
 _EDGE_BYTES = 1024
 
 
@@ -42,8 +42,8 @@ ReaderT = TypeVar("ReaderT", bound=Reader)
 class Generation(Generic[ReaderT]):
     """A file from one of its starts on, and what its reader has been given of it.
 
-    number: 0 for the first. why: why this one began: "", "truncated", "replaced", "rewritten". is_over: it gets
-    no more bytes. was_renamed: it was followed from one name to another.
+    number: 0 for the first. why: why this one began: "", "truncated", "replaced", "rewritten". is_over: it
+    gets no more bytes. was_renamed: it was followed from one name to another.
     """
 
     path: Path
@@ -75,7 +75,7 @@ class Generation(Generic[ReaderT]):
         )
 
     def _is_copied_in(self, file: io.FileIO) -> bool:
-        """Whether a file begins with all that was read of it. Cost: as many bytes, if its edges are the same."""
+        """Whether a file begins with all that was read of it. Cost: as many bytes, if the edges agree."""
         if not self.n_bytes or not self._is_continued_by(file):
             return False
         crc, at = 0, 0
@@ -163,11 +163,12 @@ class Tails:
             is_same_file = last._identity == identity
             if is_same_file and size_bytes >= last.n_bytes and last._is_continued_by(file):
                 return last
-            why = (
-                "replaced" if not is_same_file else "truncated" if size_bytes < last.n_bytes else "rewritten"
-            )
-            if not is_same_file and last._file is None and last._is_copied_in(file):
-                return last  # written beside and renamed, while it was not held
+            if not is_same_file and last._is_copied_in(file):
+                return last  # written beside and renamed
+            if is_same_file:
+                why = "truncated" if size_bytes < last.n_bytes else "rewritten"
+            else:
+                why = "replaced"
             last.is_over = is_same_file
         elsewhere = self._of_another_name(path, kind, identity, size_bytes, file)
         if elsewhere is not None:

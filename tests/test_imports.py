@@ -18,15 +18,8 @@ ROOT = str(Path(npulse.__file__).parents[1])
 # Rooms by level (docs/architecture.md): a room may import lower ones and itself, nothing beside or above it.
 LEVELS: tuple[tuple[str, ...], ...] = (
     (
-        *(
-            "core.errors",
-            "core.files",
-            "core.findings",
-            "core.rules",
-            "core.text",
-            "core.table",
-            "core.query",
-        ),
+        *("core.errors", "core.files", "core.findings", "core.rules", "core.text", "core.table"),
+        *("core.query", "core.tails"),
         *("core.figures", "core.analysis", "core.views"),
         *("core.progress", "core.cache", "core.scale", "core.plugins"),
     ),
