@@ -32,6 +32,15 @@ def open_input(path: Path, root: Path | None = None) -> tuple[io.FileIO, int]:
     return io.FileIO(fd, "r"), status.st_size
 
 
+def stamp_of(path: Path) -> tuple[int, int, int] | None:
+    """What changes whenever a file does: inode, size, time of the last change; None where it is gone."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def real_path(path: Path, root: Path | None) -> str:
     """`path` with its links followed. Raises InputError if that leads out of `root`."""
     real = os.path.realpath(path)

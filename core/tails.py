@@ -36,6 +36,7 @@ class Reader(Protocol):
 
 
 ReaderT = TypeVar("ReaderT", bound=Reader)
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -133,6 +134,19 @@ class Tails:
                     self._drain(other, progress, is_cancelled)
             self._read_on(one, size_bytes, progress, is_cancelled)
             return tuple(listed)
+
+    def known(self, path: Path, kind: object = None) -> tuple[Generation[Any], ...]:
+        """The generations of a file as they are by now, nothing is read. Asked once all files of a look were
+        read: one that was renamed stands under its old name until its new one is read."""
+        with self._lock:
+            return tuple(self._by_path.get((path, kind), ()))
+
+    def once(self, name: Any, key: Any, make: Callable[[], T]) -> T:
+        """What was made under this name for an equal key, else it is made anew. Of a name one is kept."""
+        known = self.kept.get(name)
+        if known is None or known[0] != key:
+            known = self.kept[name] = (key, make())
+        return cast("T", known[1])
 
     def let_go(self, path: Path, kind: object = None) -> None:
         """Forget a file and all that it told."""

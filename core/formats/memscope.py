@@ -540,11 +540,13 @@ def read_memscope(
     path: Path,
     *,
     root: Path | None = None,
+    is_growing: bool = False,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> MemscopeTable:
     """A CSV file in columns, 5,000,000 rows at most; cost and memory grow with its rows.
 
+    is_growing: a last row without an end is still being written, and left out.
     Problems (with line and byte): see `MemscopeReader`; more rows or names than are kept; a file that fails
     or becomes shorter while it is read. Raises InputError (no such file, no regular file, a link out of
     `root`) and Cancelled.
@@ -557,7 +559,8 @@ def read_memscope(
     def lines() -> Iterator[Line]:
         for window in log_windows(path, root, notes, progress, is_cancelled):
             yield from cutter.feed(window)
-        yield from cutter.finish()
+        if not is_growing:
+            yield from cutter.finish()
 
     for line, cells in table.rows(lines()):
         if n_rows >= MAX_ROWS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,26 +22,27 @@ from npulse.core.progress import (
 )
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.settings import Setting, settings_in
+from npulse.core.tails import Tails
 
 from .cleanup import CleanUp, RoundSites, clean_up
 from .criteria import Settings
 from .debug_logs import operands_of, read_debug_logs, with_allocations
-from .event_order import KINDS as EVENTS
 from .excerpts import Excerpt, excerpts_of
 from .faults import Fault, Frame, LogTrust
+from .followed import read_on, told_by
 from .incidents import Incident, Secondary, incidents_of
 from .joins import Joined
 from .kinds import LOGS, nearness, rule_of
-from .leaks import LeakCheck, LeakTotals
+from .leaks import LeakCheck
 from .logs import FaultLog
 from .objects import objects_of, with_object_lines
 from .places import SourceRoots, user_frame
 from .sites import FindUserFrame, Key, Site, Sites
-from .task_sources import TaskSources, read_task_sources
+from .task_sources import SOURCES, TaskSources, read_task_sources
+from .told import Told
 
 FIRST_UPDATE_S = 0.25
 """When the sites so far are shown first; each time after twice as long, since each costs all sites."""
-MAX_EVENTS = 20_000
 ENDED_EARLY = frozenset(("signal", "abnormal-exit", "interrupted", "cut-off", "unfinished-kernel"))
 
 SETTINGS = (
@@ -112,6 +113,7 @@ def analyse(
     settings: Settings,
     *,
     earlier: Sequence[tuple[str, Sequence[Artifact]]] = (),
+    tails: Tails | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
@@ -119,13 +121,14 @@ def analyse(
     """Read the logs of one round; earlier: (name, artifacts) of the rounds before, oldest first.
 
     on_update gets the sites so far while logs are read. A log that cannot be read is a Problem and the others
-    are read; InputError where none can be.
+    are read; InputError where none can be. tails: of a run that is followed; only what is new is read.
     """
     root = run.path if os.path.isdir(run.path) else run.path.parent
-    roots = SourceRoots(settings.source_roots)
+    once = Tails().once if tails is None else tails.once
+    roots = once("memory roots", settings.source_roots, lambda: SourceRoots(settings.source_roots))
     problems: list[Problem] = []
     context = settings_in(artifacts, root, SETTINGS, problems, each=SEED_WORDS_OF["sanitizer"])
-    reading = _Reading(root, roots, problems, progress, is_cancelled)
+    reading = _Reading(root, roots, problems, progress, is_cancelled, tails)
 
     def so_far() -> None:
         if on_update is not None:
@@ -136,11 +139,20 @@ def analyse(
         raise first
     sources = None
     if reading.has_tasks:
-        sources = read_task_sources(artifacts, root, problems, progress, is_cancelled)
+        sources, unread = once(
+            ("memory tasks", round_name),
+            _signature(artifacts, SOURCES),
+            lambda: _task_sources(artifacts, root, progress, is_cancelled),
+        )
+        problems += unread
     found = reading.memory(round_name, artifacts, settings, context, sources=sources)
     found = _completed(found, reading.user_frame, problems, progress, is_cancelled)
     before = [
-        _round_sites(name, members, root, roots, is_cancelled)
+        once(
+            ("memory round", name),
+            _signature(members, LOGS),
+            partial(_round_sites, name, members, root, roots, is_cancelled),
+        )
         for name, members in earlier
         if any(artifact.kind in LOGS for artifact in members)
     ]
@@ -173,6 +185,16 @@ def ended_early(trusts: Iterable[LogTrust]) -> bool:
     return any(ENDED_EARLY.intersection(trust.gaps) or trust.is_aborting for trust in trusts)
 
 
+def _user_frame_in(roots: SourceRoots) -> FindUserFrame:
+    """Finds the first frame of the user's own code."""
+
+    def find(frames: tuple[Frame, ...]) -> Frame | None:
+        place = user_frame(frames, roots)
+        return None if place is None else frames[place]
+
+    return find
+
+
 class _Reading:
     """Collects what the logs of one round tell."""
 
@@ -183,20 +205,15 @@ class _Reading:
         problems: list[Problem],
         progress: ProgressCallback,
         is_cancelled: IsCancelled,
+        tails: Tails | None = None,
     ) -> None:
         self._root, self._roots = root, roots
         self._problems = problems
         self._progress, self._is_cancelled = progress, is_cancelled
-        self._sites = Sites(self.user_frame)
-        self._leaks = LeakTotals()
-        self._events: list[Fault] = []
-        self._n_events_left_out = 0
+        self._tails = tails
+        self.user_frame = _user_frame_in(roots)
+        self._told = Told(self.user_frame)
         self.trusts: list[LogTrust] = []
-
-    def user_frame(self, frames: tuple[Frame, ...]) -> Frame | None:
-        """The first frame of the user's own code."""
-        place = user_frame(frames, self._roots)
-        return None if place is None else frames[place]
 
     def read(self, artifacts: Sequence[Artifact], so_far: Callable[[], None]) -> InputError | None:
         """Read all logs; the first error where one could not be opened."""
@@ -205,41 +222,51 @@ class _Reading:
         first: InputError | None = None
         pause = FIRST_UPDATE_S
         update_at = monotonic() + pause
+        followed = []
         for artifact in logs:
-            log = FaultLog(artifact.path, self._root, artifact.kind, artifact.relative)
+            tell = partial(self._tell, done, n_bytes)
             try:
-                for faults in log.faults(partial(self._tell, done, n_bytes), self._is_cancelled):
+                if self._tails is not None:
+                    read_on(artifact, self._root, self._tails, self.user_frame, tell, self._is_cancelled)
+                    followed.append(artifact)
+                    continue
+                log = FaultLog(artifact.path, self._root, artifact.kind, artifact.relative)
+                for faults in log.faults(tell, self._is_cancelled):
                     for fault in faults:
-                        self._add(fault)
+                        self._told.add(fault, len(self.trusts))
                     if monotonic() >= update_at:
                         so_far()
                         pause *= 2
                         update_at = monotonic() + pause
+                self._problems += log.problems
+                self.trusts.append(log.trust)
             except InputError as error:
                 first = first or error
                 self._problems.append(Problem.from_error(error, artifact.relative))
-                continue
-            done += artifact.size_bytes
-            self._problems += log.problems
-            self.trusts.append(log.trust)
+            finally:
+                done += artifact.size_bytes
+        for artifact in followed:
+            assert self._tails is not None
+            self._take(artifact, self._tails)
         return first
+
+    def _take(self, artifact: Artifact, tails: Tails) -> None:
+        """What a followed log told from its first byte on."""
+        for name, told, end in told_by(artifact, tails):
+            number = len(self.trusts)
+            self._told.take(told, number, name)
+            for fault in end.faults:
+                self._told.add(fault, number)
+            self._problems += end.problems
+            self.trusts.append(end.trust)
 
     @property
     def has_tasks(self) -> bool:
         """Whether a log tells of a failing task or kernel that may be joined to an operator."""
-        return any(fault.task is not None or fault.access.kernel for fault in self._events)
+        return any(fault.task is not None or fault.access.kernel for fault in self._told.events)
 
     def _tell(self, done: int, total: int, progress: Progress) -> None:
         self._progress(Progress("read", done + progress.done, total, "bytes"))
-
-    def _add(self, fault: Fault) -> None:
-        self._leaks.add(fault)
-        if fault.kind not in EVENTS:
-            self._sites.add(fault)
-        elif len(self._events) < MAX_EVENTS:
-            self._events.append(fault)
-        else:
-            self._n_events_left_out += 1
 
     def memory(
         self,
@@ -252,14 +279,15 @@ class _Reading:
         stage: str = "complete",
     ) -> Memory:
         """What is known so far."""
+        told_events = self._told.events
         events = Sites(self.user_frame)
-        incidents = incidents_of(self._events, is_blocking=_is_blocking(context))
+        incidents = incidents_of(told_events, is_blocking=_is_blocking(context))
         followers = {id(one.fault): (one, incident) for incident in incidents for one in incident.secondary}
         by_root = {id(incident.root): incident for incident in incidents}
-        for fault in self._events:
+        for fault in told_events:
             events.add(fault, _group_of(fault, followers, by_root))
         of_events = events.snapshot()
-        sites = (*self._sites.snapshot(), *of_events)
+        sites = (*self._told.sites.snapshot(), *of_events)
         incident_of = {site.key: by_root[id(site.first)] for site in of_events if id(site.first) in by_root}
         secondary_of = {
             site.key: followers[id(site.first)] for site in of_events if id(site.first) in followers
@@ -276,7 +304,7 @@ class _Reading:
             sites=in_order(sites),
             trusts=tuple(self.trusts),
             incidents=incidents,
-            checks=self._leaks.checks(self.trusts),
+            checks=self._told.leaks.checks(self.trusts),
             settings=settings,
             context=context,
             roots=self._roots,
@@ -286,8 +314,8 @@ class _Reading:
             secondary_of=secondary_of,
             joined=joined,
             stage=stage,
-            n_faults=self._sites.n_faults + len(self._events) + self._n_events_left_out,
-            n_left_out=self._sites.n_left_out + self._n_events_left_out,
+            n_faults=self._told.n_faults,
+            n_left_out=self._told.sites.n_left_out + self._told.n_events_left_out,
         )
 
 
@@ -330,9 +358,23 @@ def in_order(sites: Sequence[Site]) -> tuple[Site, ...]:
             begins[first.artifact, first.access.kernel],
             site.serial.first if site.serial is not None else 0,
             first.line,
+            (first.byte, first.tool, first.kind),
         )
 
     return tuple(sorted(sites, key=when))
+
+
+def _signature(artifacts: Iterable[Artifact], kinds: Collection[str]) -> tuple[object, ...]:
+    """Changes where one of these artifacts does."""
+    return tuple((one.path, one.size_bytes, one.modified_ns) for one in artifacts if one.kind in kinds)
+
+
+def _task_sources(
+    artifacts: Sequence[Artifact], root: Path, progress: ProgressCallback, is_cancelled: IsCancelled
+) -> tuple[TaskSources, list[Problem]]:
+    """What names operators, and what of it could not be read."""
+    problems: list[Problem] = []
+    return read_task_sources(artifacts, root, problems, progress, is_cancelled), problems
 
 
 def _round_sites(

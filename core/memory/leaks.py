@@ -106,6 +106,13 @@ class _Log:
         else:
             self.is_short = True
 
+    def take(self, other: _Log) -> None:
+        self.total = Total(self.total.n + other.total.n, self.total.size_bytes + other.total.size_bytes)
+        self.origins |= other.origins
+        n_room = MAX_ROWS - len(self.rows)
+        self.rows += other.rows[:n_room]
+        self.is_short |= other.is_short or len(other.rows) > n_room
+
 
 class LeakTotals:
     """Adds up leaks by log and kind while they are read."""
@@ -117,6 +124,11 @@ class LeakTotals:
         if fault.is_leak:
             key = fault.artifact, fault.kind, fault.tool
             self._logs.setdefault(key, _Log()).add(fault)
+
+    def take(self, other: LeakTotals, artifact: str) -> None:
+        """All of one log, by the name that it has now."""
+        for (_, kind, tool), log in other._logs.items():
+            self._logs.setdefault((artifact, kind, tool), _Log()).take(log)
 
     def checks(self, trusts: Iterable[LogTrust]) -> tuple[LeakCheck, ...]:
         """One for each kind and tool of which a log has records or a SUMMARY, in the order of the logs."""

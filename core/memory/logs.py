@@ -7,6 +7,7 @@ its words. Nothing is kept of a log but what is open in it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -19,6 +20,7 @@ from npulse.core.formats.memscope_console import MemscopeConsoleReader, Memscope
 from npulse.core.formats.mssanitizer.reader import Reader as SanitizerReader
 from npulse.core.formats.mssanitizer.records import Record
 from npulse.core.formats.plog.reader import PlogReader
+from npulse.core.formats.plog.records import PythonError
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -50,6 +52,8 @@ _GAPS_OF_PROBLEMS = {
 """Problems after which something of the log is missing. "limit" of a reader only says that problems were
 counted, not shown; those of the file are given as `lost`."""
 
+_OF_ITS_END = frozenset(("cut-off", "unfinished-kernel"))
+"""Gaps that only say that more may come, as long as a log grows."""
 
 _RANKS = {tool: rank for rank, tool in enumerate(get_args(Tool))}
 
@@ -113,6 +117,16 @@ class TextLog:
         others += self._session.finish()
         return self._in_order(found, others)
 
+    def pending(self) -> list[Fault]:
+        """What is whole and only waits for the end of the log, which goes on as if nobody had asked."""
+        found = self._from_sanitizer(self._sanitizer.unfinished())
+        others = [hostsan.fault_of(record, self._artifact) for record in self._host.pending]
+        told = [one for one in self._plog.pending() if not isinstance(one, PythonError)]  # no error as yet
+        others += overlaps.settled(told, (), self._artifact)
+        others += self._session.pending()
+        whole = [fault for fault in (*found, *others) if not fault.is_cut]
+        return sorted(whole, key=lambda fault: fault.byte)
+
     def lose(self, gap: str) -> None:
         """Note that bytes of the log are missing, for the reason given: "unreadable", "cut-off"."""
         self._lost[gap] = None
@@ -130,8 +144,11 @@ class TextLog:
 
     @property
     def trust(self) -> LogTrust:
-        """What the tools say of the log and of themselves so far; "in progress" until it is finished."""
+        """What the tools say of the log and of themselves so far; "in progress" until it is finished, and
+        what is open then is not cut off."""
         state, host = self._sanitizer.state, self._host.state
+        if not self._is_finished:
+            state = replace(state, gaps=tuple(gap for gap in state.gaps if gap not in _OF_ITS_END))
         parts = (mssanitizer.trust_of(state), hostsan.trust_of(host))
         gaps = distinct(*(part.gaps for part in parts), self._gaps_of_problems(), self._lost)
         if "skipped-lines" in gaps:  # the same lines in another reader's word
@@ -198,11 +215,21 @@ class FaultLog:
     """One file: its faults in lists as they are complete, and what is known of it so far.
 
     kind: of `run.kinds`; "memscope.dump" is read as a table, all else as lines. artifact: how faults and
-    problems name the file, its own name if not given. Nothing is opened before `faults` is gone through.
+    problems name the file, its own name if not given. is_growing: of a table, that its last row may be half
+    written. Nothing is opened before `faults` is gone through.
     """
 
-    def __init__(self, path: Path, root: Path | None = None, kind: str = "", artifact: str = "") -> None:
+    def __init__(
+        self,
+        path: Path,
+        root: Path | None = None,
+        kind: str = "",
+        artifact: str = "",
+        *,
+        is_growing: bool = False,
+    ) -> None:
         self._path = path
+        self._is_growing = is_growing
         self._root = root
         self._kind = kind
         self._artifact = artifact or path.name
@@ -220,7 +247,9 @@ class FaultLog:
     def trust(self) -> LogTrust:
         """How far the file can be trusted, as far as it was read."""
         if self._kind == TABLE:
-            return _trust_of_table(self._table, self._artifact, self._n_bytes)
+            trust = _trust_of_table(self._table, self._artifact, self._n_bytes)
+            is_open = self._is_growing and self._table is not None
+            return replace(trust, gaps=("in progress", *trust.gaps)) if is_open else trust
         return self._log.trust
 
     @property
@@ -255,7 +284,13 @@ class FaultLog:
             self._n_bytes = told.done
             progress(told)
 
-        self._table = read_memscope(self._path, root=self._root, progress=count, is_cancelled=is_cancelled)
+        self._table = read_memscope(
+            self._path,
+            root=self._root,
+            is_growing=self._is_growing,
+            progress=count,
+            is_cancelled=is_cancelled,
+        )
         for batch in memscope.EventFaults(self._table, self._artifact, self._root, is_cancelled):
             check(is_cancelled)
             yield batch

@@ -65,6 +65,7 @@ def look(
         chosen.artifacts,
         settings,
         earlier=chosen.earlier,
+        tails=options.tails,
         progress=progress,
         is_cancelled=is_cancelled,
         on_update=on_update,

@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
 
+from .building import MAX_DISTINCT, Building, place_of, size_of
+from .building import MAX_MEMBERS as MAX_MEMBERS
+from .building import Key as Key
 from .faults import Access, Cores, Fault, Frame
 
-T = TypeVar("T")
-Key = tuple[object, ...]
 FindUserFrame = Callable[[tuple[Frame, ...]], "Frame | None"]
 """The first frame of the user's own code; None where the stack has none."""
 
 TELL_APART = ("from_pipe", "to_pipe", "register", "reach", "pool", "warning", "buffer", "required_bits")
 """Figures that are part of what a fault is: flags between other pipes are other flags."""
 
-MAX_DISTINCT = 64
-"""Sizes, program counters, devices, processes and artifacts that a site names one by one."""
-MAX_RANGES = 4096
-MAX_MEMBERS = 40
 MAX_KEPT = 10_000
 """Faults that are kept whole: the first ones of a site, and of all sites; others are only counted."""
 MAX_SITES = 20_000
@@ -102,22 +98,24 @@ class Site:
 
 
 class Sites:
-    """Collects faults; `snapshot` tells the sites so far, in the order in which each began.
+    """Collects faults; `snapshot` tells the sites so far, in the order in which each was told first.
 
+    What a site says does not depend on the order in which the faults of a log come.
     Cost: a few microseconds a fault; memory for the sites and the first faults of each.
     """
 
     def __init__(self, user_frame: FindUserFrame) -> None:
         self._user_frame = user_frame
-        self._building: dict[Key, _Building] = {}
+        self._building: dict[Key, Building] = {}
         self._places: dict[int, tuple[tuple[Frame, ...], Frame | None]] = {}
         self._n_kept = 0
         self.n_faults = 0
         self.n_left_out = 0
         """Faults of sites behind the first `MAX_SITES`."""
 
-    def add(self, fault: Fault, group: str = "") -> None:
-        """Count one fault. group: keeps apart what would else be one site, as what only follows."""
+    def add(self, fault: Fault, group: str = "", log: int = 0) -> None:
+        """Count one fault. group: keeps apart what would else be one site, as what only follows. log: which
+        one of several it stands in."""
         self.n_faults += 1
         places = tuple(self._place(access.frames) for access in fault.accesses)
         key = site_key(fault, places, group)
@@ -126,13 +124,30 @@ class Sites:
             if len(self._building) >= MAX_SITES:
                 self.n_left_out += 1
                 return
-            building = self._building[key] = _Building(key, fault, places, group)
+            building = self._building[key] = Building(key, group)
         is_kept = self._n_kept < MAX_KEPT or not building.n
-        self._n_kept += building.add(fault, is_kept)
+        self._n_kept += building.add(fault, places, place_of(fault, log), is_kept)
+
+    def take(self, other: Sites, log: int, named: Callable[[Fault], Fault]) -> None:
+        """All that another one collected of one log, as if its faults had been added here.
+
+        named: gives a fault the name that its log has by now. The other one stays as it is.
+        """
+        self.n_faults += other.n_faults
+        self.n_left_out += other.n_left_out
+        for key, theirs in other._building.items():
+            building = self._building.get(key)
+            if building is None:
+                if len(self._building) >= MAX_SITES:
+                    self.n_left_out += theirs.n
+                    continue
+                building = self._building[key] = Building(key, theirs.group)
+            n_room = max(MAX_KEPT - self._n_kept, 0 if building.n else 1)
+            self._n_kept += building.take(theirs, log, named, n_room)
 
     def snapshot(self) -> tuple[Site, ...]:
         """The sites of all faults so far."""
-        return tuple(building.site() for building in self._building.values())
+        return tuple(_site_of(building) for building in self._building.values())
 
     def _place(self, frames: tuple[Frame, ...]) -> Frame | None:
         """By the stack's own object, which is kept with it: equal stacks of a log are one object."""
@@ -157,7 +172,7 @@ def site_key(fault: Fault, places: tuple[Frame | None, ...], group: str = "") ->
     key: Key = (fault.tool, fault.kind, fault.hazard, access.space, access.kernel, group, apart, accesses)
     is_known = any(where is not None for where, *_ in accesses)
     if fault.is_leak:
-        return (*key, fault.origin, None if is_known else _size_of(fault))
+        return (*key, fault.origin, None if is_known else size_of(fault))
     if is_known:
         return key
     file = next((place.file for place in places if place is not None), "")
@@ -185,129 +200,49 @@ def _message_of(fault: Fault) -> str:
     return str(code) if code else fault.message
 
 
-@dataclass(slots=True)
-class _Building:
-    key: Key
-    first: Fault
-    places: tuple[Frame | None, ...]
-    group: str
-    n: int = 0
-    members: list[Fault] = field(default_factory=list)
-    earliest: Fault | None = None
-    earliest_serial: int | None = None
-    cores: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
-    devices: set[int] = field(default_factory=set)
-    pids: set[int] = field(default_factory=set)
-    threads: set[str] = field(default_factory=set)
-    pcs: set[int] = field(default_factory=set)
-    artifacts: dict[str, None] = field(default_factory=dict)
-    sizes: Counter[int] = field(default_factory=Counter)
-    blocks: dict[tuple[str, str, int | None], dict[int, int]] = field(default_factory=dict)
-    address: tuple[int, int] | None = None
-    serial: tuple[int, int] | None = None
-    distance: tuple[int, int] | None = None
-    last_line: int = 0
-    total_bytes: int = 0
-    n_objects: int = 0
-    n_cut: int = 0
-    n_partial: int = 0
-    n_mixed: int = 0
-
-    def add(self, fault: Fault, may_keep: bool) -> bool:
-        """Count a fault; whether it was kept whole."""
-        is_kept = may_keep and self.n < MAX_MEMBERS
-        self.n += 1
-        if is_kept:
-            self.members.append(fault)
-        if len(self.artifacts) < MAX_DISTINCT:
-            self.artifacts[fault.artifact] = None
-        self.last_line = max(self.last_line, fault.line)
-        self.n_cut += fault.is_cut
-        self.n_partial += fault.is_partial
-        self.n_mixed += fault.is_mixed
-        self.n_objects += fault.n_objects or 0
-        self.total_bytes += fault.size_bytes or 0
-        size = _size_of(fault)
-        if size is not None and (size in self.sizes or len(self.sizes) < MAX_RANGES):
-            self.sizes[size] += 1
-        if fault.is_leak and size is not None and fault.access.address is not None:
-            of_log = self.blocks.setdefault((fault.artifact, fault.origin, fault.access.device), {})
-            if len(of_log) < MAX_RANGES:
-                of_log[fault.access.address] = size
-        if fault.block is not None:
-            self.distance = _wider(self.distance, fault.block.distance_bytes)
-        self.address = _wider(self.address, fault.access.address)
-        for access in fault.accesses:
-            self._add_access(fault, access)
-        return is_kept
-
-    def _add_access(self, fault: Fault, access: Access) -> None:
-        serial = access.serial_number
-        self.serial = _wider(self.serial, serial)
-        if serial is not None and (self.earliest_serial is None or serial < self.earliest_serial):
-            self.earliest, self.earliest_serial = fault, serial
-        if access.device is not None:
-            _note(self.devices, access.device)
-        if access.pid is not None:
-            _note(self.pids, access.pid)
-        if access.thread:
-            _note(self.threads, access.thread)
-        if access.pc is not None:
-            _note(self.pcs, access.pc)
-        for cores in access.cores:
-            ranges = self.cores.get(cores.core_type)
-            if ranges is None:
-                ranges = self.cores[cores.core_type] = set()
-            if len(ranges) < MAX_RANGES:
-                ranges.update(cores.ranges)
-
-    def site(self) -> Site:
-        return Site(
-            key=self.key,
-            first=self.first,
-            earliest=self.earliest or self.first,
-            members=tuple(self.members),
-            places=self.places,
-            n=self.n,
-            cores=tuple(Cores(name, merge_ranges(ranges)) for name, ranges in self.cores.items()),
-            devices=tuple(sorted(self.devices)),
-            pids=tuple(sorted(self.pids)),
-            threads=tuple(sorted(self.threads)),
-            pcs=tuple(sorted(self.pcs)),
-            artifacts=tuple(self.artifacts),
-            sizes=tuple(self.sizes.most_common(MAX_DISTINCT)),
-            n_sizes=len(self.sizes),
-            in_one_log=_most_of_one_size(self.blocks.values()),
-            address=_span(self.address),
-            serial=_span(self.serial),
-            distance=_span(self.distance),
-            lines=Span(self.first.line, max(self.last_line, self.first.line)),
-            total_bytes=self.total_bytes,
-            n_objects=self.n_objects,
-            n_cut=self.n_cut,
-            n_partial=self.n_partial,
-            n_mixed=self.n_mixed,
-            group=self.group,
-        )
+def _site_of(grown: Building) -> Site:
+    assert grown.first is not None
+    cores = sorted(grown.cores.items(), key=lambda one: one[1][0])
+    sizes = sorted(grown.sizes.items(), key=lambda one: (-one[1][0], one[1][1]))
+    return Site(
+        key=grown.key,
+        first=grown.first,
+        earliest=grown.earliest[2] if grown.earliest is not None else grown.first,
+        members=tuple(fault for _, fault in grown.members),
+        places=grown.frames,
+        n=grown.n,
+        cores=tuple(Cores(name, merge_ranges(ranges)) for name, (_, ranges) in cores),
+        devices=tuple(sorted(grown.devices)),
+        pids=tuple(sorted(grown.pids)),
+        threads=tuple(sorted(grown.threads)),
+        pcs=tuple(sorted(grown.pcs)),
+        artifacts=tuple(sorted(grown.artifacts, key=grown.artifacts.__getitem__)),
+        sizes=tuple((size, n) for size, (n, _) in sizes[:MAX_DISTINCT]),
+        n_sizes=len(grown.sizes),
+        in_one_log=_most_of_one_size(grown.blocks.values()),
+        address=_span(grown.address),
+        serial=_span(grown.serial),
+        distance=_span(grown.distance),
+        lines=Span(grown.first.line, max(grown.last_line, grown.first.line)),
+        total_bytes=grown.total_bytes,
+        n_objects=grown.n_objects,
+        n_cut=grown.n_cut,
+        n_partial=grown.n_partial,
+        n_mixed=grown.n_mixed,
+        group=grown.group,
+    )
 
 
 def _most_of_one_size(logs: Iterable[dict[int, int]]) -> tuple[int, int, int] | None:
     """(size, blocks of it, blocks) of the log that has most blocks of one size; {address: size} a log."""
     found = []
     for blocks in logs:
-        size, n = Counter(blocks.values()).most_common(1)[0]
+        n, size = max((n, size) for size, n in Counter(blocks.values()).items())
         found.append((n, size, len(blocks)))
     if not found:
         return None
     n, size, n_blocks = max(found)
     return size, n, n_blocks
-
-
-def _size_of(fault: Fault) -> int | None:
-    """Bytes of the access or of the leaked block; a sum over several blocks tells the size of none."""
-    if not fault.is_leak:
-        return fault.access.size_bytes
-    return fault.size_bytes if fault.n_objects in (None, 1) else None
 
 
 def merge_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -321,16 +256,5 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ..
     return tuple(merged)
 
 
-def _wider(span: tuple[int, int] | None, value: int | None) -> tuple[int, int] | None:
-    if value is None:
-        return span
-    return (value, value) if span is None else (min(span[0], value), max(span[1], value))
-
-
 def _span(span: tuple[int, int] | None) -> Span | None:
     return None if span is None else Span(*span)
-
-
-def _note(found: set[T], value: T) -> None:
-    if len(found) < MAX_DISTINCT:
-        found.add(value)

@@ -28,6 +28,7 @@ TABLES = frozenset(
 )
 FOLDERS = frozenset(("cann.dump", "cann.exception", "cann.opdebug"))
 DUMPS = frozenset(("msprobe.dump",))
+SOURCES = TABLES | FOLDERS | DUMPS
 
 MAX_FILES = 100_000
 """Names of dump files that are looked at; a folder can hold more."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..findings import Completeness
 from .kinds import KINDS
@@ -25,6 +28,15 @@ _ENTRY = re.compile(r"\.(?:forward|backward|debug|parameters_grad)(?:\.\d+)?$")
 
 FRESH_NS = 60 * 10**9
 """A file that changed within the last minute may still be written to."""
+
+
+def is_fresh(path: Path, now_ns: int | None = None) -> bool:
+    """Whether a file changed within the last minute; one that is gone did not. now_ns: of the clock."""
+    try:
+        modified_ns = os.stat(path).st_mtime_ns
+    except (OSError, ValueError):
+        return False
+    return (time.time_ns() if now_ns is None else now_ns) - modified_ns < FRESH_NS
 
 
 @dataclass(slots=True)

@@ -67,7 +67,7 @@ class PlogReader:
         self._notes = LogNotes(artifact)
         self._lines = LineCutter(self._notes, _WORDS, (_CODES, _RESULTS))
         self._records: list[PlogRecord] = []
-        self._incidents = OpenIncidents(self._records.append)
+        self._incidents = OpenIncidents(self._hand_out)
         self._tracebacks = Tracebacks(self._hand_out_error)
         self._is_blocking = False
         self._pids: OrderedDict[str, int] = OrderedDict()  # origin -> the pid that it last told
@@ -112,6 +112,9 @@ class PlogReader:
         records = self._records[:]
         self._records.clear()
         return records
+
+    def _hand_out(self, record: PlogRecord) -> None:
+        self._records.append(record)  # a method of its own: a copy of the reader must not fill this list
 
     def _hand_out_error(self, error: PythonError) -> None:
         self._records.append(self._with_switch(error))

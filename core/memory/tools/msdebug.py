@@ -106,6 +106,11 @@ class Stops:
         self._rows.clear()
         return [held[1]] if held is not None else []
 
+    @property
+    def held(self) -> list[Fault]:
+        """The last one as far as it is told."""
+        return [self._held[1]] if self._held is not None else []
+
     def _stop(self, stop: Stop) -> list[Fault]:
         shown = [f for f in self._frames if f.line > stop.line]
         self._frames.clear()
@@ -232,6 +237,10 @@ class Session:
         if self._reader is None:
             return []
         return self._moved([*self._stops.take(self._reader.finish()), *self._stops.finish()])
+
+    def pending(self) -> list[Fault]:
+        """The stop that may still go on; it comes again when it is over."""
+        return self._moved(self._stops.held)
 
     def _from_prompt(self, chunk: bytes) -> bytes:
         """What follows from the first prompt on; all before it is counted."""
