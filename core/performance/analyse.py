@@ -12,10 +12,12 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.opprof.kernels import read_kernels
 from npulse.core.formats.opprof.records import KernelProfile
+from npulse.core.formats.profiling.follow import Followed
 from npulse.core.formats.profiling.session import Session, read_session
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import ranks_hint
+from npulse.core.tails import Tails
 from npulse.core.text import safe_text
 
 from .advice import Advice, words
@@ -23,6 +25,7 @@ from .changes.compare import Changes, compare
 from .changes.side import side_of
 from .cluster import ToolTables, load_clusters
 from .criteria import Settings
+from .following import Kept, kept_in
 from .loading import load_tables, with_timelines
 from .one_step import of_step, steps_in
 from .operators.analysis import Operators, operators_of
@@ -74,7 +77,8 @@ class Performance:
     """A round. stage: "complete" once everything was read. profiles: by rank. main: place of the one whose
     table comes first. ranks: a job each. raw: sessions that nobody exported. tool_tables: what the vendor's
     cluster analysis found. changes: against the round before, of the main profile. advice: in the order in
-    which to look at it. so_far: of how much the figures are, as long as the stage is "reading".
+    which to look at it. so_far: of how much the figures are, as long as the stage is "reading". followed: how
+    far the files are that are read on, None where the run is not followed.
     """
 
     root: Path
@@ -92,6 +96,7 @@ class Performance:
     advice: tuple[Advice, ...] = ()
     problems: tuple[Problem, ...] = ()
     so_far: SoFar | None = None
+    followed: Followed | None = None
 
     @property
     def shown(self) -> Analysed | None:
@@ -114,15 +119,52 @@ class _Work:
     settings: Settings
     progress: ProgressCallback
     is_cancelled: IsCancelled
+    tails: Tails | None = None
     problems: list[Problem] = field(default_factory=list)
     _done: dict[int, tuple[Profile, Analysed]] = field(default_factory=dict)
 
+    @property
+    def kept(self) -> Kept | None:
+        """What is found again at the next look of a followed run."""
+        return None if self.tails is None else kept_in(self.tails)
+
     def analysed(self, profile: Profile, record: Mapping[str, Any] | None) -> Analysed:
-        """What is said of a profile; made once, however often there is an update."""
-        kept = self._done.get(id(profile))
-        if kept is None or kept[0] is not profile:
-            kept = self._done[id(profile)] = (profile, analysed(profile, self.settings, record))
-        return kept[1]
+        """What is said of a profile; made once, however often there is an update, or a look at it."""
+
+        def make() -> Analysed:
+            return analysed(profile, self.settings, record)
+
+        done = self._done.get(id(profile))
+        if done is None or done[0] is not profile:
+            if self.kept is None:
+                one = make()
+            else:
+                same = _Same(profile, self.settings, record)
+                one = self.kept.again(("analysed", profile.name), same, make)
+            done = self._done[id(profile)] = (profile, one)
+        return done[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """What an analysis was made of. Tables and timelines are told apart as objects: they are not compared."""
+
+    profile: Profile
+    settings: Settings
+    record: Mapping[str, Any] | None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Same)
+            and self.profile.operators is other.profile.operators
+            and self.profile.timeline is other.profile.timeline
+            and self.settings == other.settings
+            and self.record == other.record
+            and replace(self.profile, operators=None, timeline=None)
+            == replace(other.profile, operators=None, timeline=None)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _told_apart(
@@ -152,18 +194,23 @@ def analyse(
     *,
     earlier: Earlier = (),
     record: Mapping[str, Any] | None = None,
+    tails: Tails | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
 ) -> Performance:
     """Analyse a round. on_update: called with what is known so far: of a large table its first
-    rows and its sums by type, then tables, timelines later.
+    rows and its sums by type, then tables, timelines later. tails: of a followed run: what did not change
+    since the last look is neither read nor analysed again, and updates are those of the first look.
 
     earlier: the rounds before, oldest first. record: the round's manifest. Raises InputError where nothing of
     it can be read or nothing is of the step that is asked for, Cancelled.
     """
     root = run.path if run.path.is_dir() else run.path.parent
-    work = _Work(root, settings, progress, is_cancelled)
+    work = _Work(root, settings, progress, is_cancelled, tails)
+    if work.kept is not None:
+        on_update = on_update if not work.kept.n_looks else None
+        work.kept.n_looks += 1
     found = Performance(root, round_name, settings, tuple(artifacts))
     files = [
         one for one in profiles_in(artifacts) if settings.rank is None or one.rank in (None, settings.rank)
@@ -177,7 +224,9 @@ def analyse(
             from .early import look_early
 
             look_early(one, found, on_update, progress=progress, is_cancelled=is_cancelled)
-        profiles = load_tables(one, root, work.problems, progress=progress, is_cancelled=is_cancelled)
+        profiles = load_tables(
+            one, root, work.problems, tails=tails, progress=progress, is_cancelled=is_cancelled
+        )
         loaded.append((one, profiles))
         if on_update is not None:
             on_update(_together(work, found, files, loaded, (), (), None, "tables", record))
@@ -190,7 +239,15 @@ def analyse(
         check(is_cancelled)
         loaded[place] = (
             one,
-            with_timelines(one, profiles, root, work.problems, progress=progress, is_cancelled=is_cancelled),
+            with_timelines(
+                one,
+                profiles,
+                root,
+                work.problems,
+                tails=tails,
+                progress=progress,
+                is_cancelled=is_cancelled,
+            ),
         )
     if settings.step is not None and (loaded or kernels):
         _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
@@ -276,6 +333,7 @@ def _together(
         ranks=ranks,
         raw=raw,
         changes=changes,
+        followed=work.kept.followed_of(one.name for one in files) if work.kept is not None else None,
         problems=tuple(
             dict.fromkeys((*work.problems, *(p for one in profiles for p in one.profile.problems)))
         ),

@@ -21,10 +21,12 @@ from npulse.core.formats.profiling.database.operators import read_database_opera
 from npulse.core.formats.profiling.database.parts import parts_of
 from npulse.core.formats.profiling.database.settings import read_database_settings
 from npulse.core.formats.profiling.database.timeline import read_database_timelines
+from npulse.core.formats.profiling.follow import follow_msmonitor, follow_operators, follow_timelines
 from npulse.core.formats.profiling.msmonitor import read_msmonitor
 from npulse.core.formats.profiling.msmonitor_log import MonitorLog, monitor_files
 from npulse.core.formats.profiling.msmonitor_views import operators_of as monitor_operators
 from npulse.core.formats.profiling.msmonitor_views import timelines_of as monitor_timelines
+from npulse.core.formats.profiling.operator_files import OperatorFiles
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable, read_operators
 from npulse.core.formats.profiling.records import ApiTotal, ProfilerSettings, Read
 from npulse.core.formats.profiling.settings import (
@@ -39,8 +41,10 @@ from npulse.core.formats.profiling.trace_operators import operators_of
 from npulse.core.formats.profiling.trace_timeline import read_timelines
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact
+from npulse.core.tails import Tails
 
 from .columns import ANALYSED
+from .following import Kept, kept_in, monitor_paths, operator_paths
 from .profile import Profile
 from .sources import DATABASES, MONITOR, TRACES, ProfileFiles
 
@@ -50,7 +54,7 @@ LARGE_TRACE_BYTES = 8 << 30
 
 @dataclass(slots=True)
 class _Reading:
-    """One profile being read: where, what went wrong, how to stop."""
+    """One profile being read: where, what went wrong, how to stop. tails: where the run is followed."""
 
     files: ProfileFiles
     root: Path
@@ -58,6 +62,7 @@ class _Reading:
     progress: ProgressCallback
     is_cancelled: IsCancelled
     sources: dict[str, str]
+    tails: Tails | None = None
     encodings: dict[str, str] = field(default_factory=dict)
     monitor: MonitorLog | None = None
     _parts: frozenset[str] | None = None
@@ -66,16 +71,24 @@ class _Reading:
         """What a reader gives of an artifact; None where there is none or it cannot be read (a problem)."""
         if artifact is None:
             return None
-        try:
+
+        def once() -> tuple[Any, tuple[Problem, ...], str]:
             found = reader(artifact.path, root=self.root, **own)
+            if isinstance(found, Read):
+                return found.records, found.problems, found.encoding
+            return found, (), ""
+
+        try:
+            if self.kept is None or reader is follow_timelines:
+                found, problems, encoding = once()
+            else:
+                found, problems, encoding = self.kept.once(artifact.path, reader.__qualname__, once)
         except InputError as error:
             self.problems.append(Problem.from_error(error, artifact.relative))
             return None
-        if isinstance(found, Read):
-            self.problems += found.problems
-            if found.encoding:
-                self.encodings[artifact.relative] = found.encoding
-            found = found.records
+        self.problems += problems
+        if encoding:
+            self.encodings[artifact.relative] = encoding
         if part and found:
             self.sources[part] = artifact.relative
         return found
@@ -87,11 +100,23 @@ class _Reading:
             return None
         if self._parts is None:
             try:
-                self._parts = parts_of(artifact.path, root=self.root, is_cancelled=self.is_cancelled)
+                self._parts = self._parts_in(artifact.path)
             except InputError as error:
                 self.problems.append(Problem.from_error(error, artifact.relative))
                 self._parts = frozenset()
         return artifact if part in self._parts else None
+
+    def _parts_in(self, path: Path) -> frozenset[str]:
+        def once() -> tuple[Any, tuple[Problem, ...], str]:
+            return parts_of(path, root=self.root, is_cancelled=self.is_cancelled), (), ""
+
+        found: frozenset[str] = (once() if self.kept is None else self.kept.once(path, "parts", once))[0]
+        return found
+
+    @property
+    def kept(self) -> Kept | None:
+        """What is found again at the next look; None where there is none."""
+        return None if self.tails is None else kept_in(self.tails)
 
     @property
     def steering(self) -> dict[str, Any]:
@@ -103,12 +128,14 @@ def load_tables(
     root: Path,
     problems: list[Problem],
     *,
+    tails: Tails | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[Profile, ...]:
     """The profile without its timeline, one a device that the operator table names; of msMonitor, whose lines
-    are both, with it. What cannot be read becomes a problem in `problems`. Raises Cancelled."""
-    reading = _Reading(files, root, problems, progress, is_cancelled, {})
+    are both, with it. What cannot be read becomes a problem in `problems`. tails: of a followed run; only
+    what is new is read then. Raises Cancelled."""
+    reading = _Reading(files, root, problems, progress, is_cancelled, {}, tails)
     operators = _operators(reading)
     first = files.first
     from npulse.core.formats.profiling.steps import read_iterations, read_step_times
@@ -150,13 +177,14 @@ def with_timelines(
     root: Path,
     problems: list[Problem],
     *,
+    tails: Tails | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[Profile, ...]:
     """The same profiles with their timelines. A profile that has no rows gets those of its timeline."""
     if MONITOR in files.by_kind:
         return tuple(profiles)
-    reading = _Reading(files, root, problems, progress, is_cancelled, {})
+    reading = _Reading(files, root, problems, progress, is_cancelled, {}, tails)
     timelines = _timelines(reading)
     if not timelines and not any(profile.operators is not None for profile in profiles):
         timelines = _of_tasks(reading)
@@ -207,10 +235,12 @@ def _operators(reading: _Reading) -> OperatorTable | None:
     if files.operators is not None:
         chosen = files.operators
         try:
-            table = read_operators(chosen.files, root=reading.root, columns=ANALYSED, **reading.steering)
+            table = _operator_rows(reading, chosen)
         except InputError as error:
             reading.problems.append(Problem.from_error(error, _shown(reading.root, chosen.files[0])))
         else:
+            if table is None:
+                return None
             reading.problems += table.problems
             reading.problems += _set_problems(reading, chosen.missing, chosen.files, chosen.passed_over)
             reading.sources["operators"] = table.files[0] if table.files else ""
@@ -228,13 +258,31 @@ def _operators(reading: _Reading) -> OperatorTable | None:
     return None
 
 
+def _operator_rows(reading: _Reading, chosen: OperatorFiles) -> OperatorTable | None:
+    """The rows of an export; None while a followed one has no header yet."""
+    if reading.tails is None or reading.kept is None:
+        return read_operators(chosen.files, root=reading.root, columns=ANALYSED, **reading.steering)
+    name = reading.files.name
+    paths = operator_paths(reading.kept, reading.tails, chosen, name)
+    table, reading.kept.followed[name] = follow_operators(
+        paths, reading.tails, root=reading.root, columns=ANALYSED, **reading.steering
+    )
+    return table
+
+
 def _monitor_log(reading: _Reading) -> MonitorLog | None:
     """The lines of msMonitor of one process, its files in the order in which they were written."""
     artifacts = reading.files.by_kind[MONITOR]
     processes = monitor_files([artifact.path for artifact in artifacts])
     paths = processes[0].paths if processes else tuple(artifact.path for artifact in artifacts)
     try:
-        return read_msmonitor(paths, root=reading.root, **reading.steering)
+        if reading.tails is None or reading.kept is None:
+            return read_msmonitor(paths, root=reading.root, **reading.steering)
+        paths = monitor_paths(reading.kept, paths)
+        log, reading.kept.followed[reading.files.name] = follow_msmonitor(
+            paths, reading.tails, root=reading.root, **reading.steering
+        )
+        return log
     except InputError as error:
         reading.problems.append(Problem.from_error(error, artifacts[0].relative))
         return None
@@ -269,8 +317,10 @@ def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
     files = reading.files
     database = reading.database("timeline")
     trace = files.first(*TRACES)
-    for artifact, reader in ((database, read_database_timelines), (trace, read_timelines)):
-        found: tuple[Timeline, ...] | None = reading.read(artifact, reader, "", **reading.steering)
+    followed = {"tails": reading.tails} if reading.tails is not None else {}
+    of_trace = follow_timelines if followed else read_timelines
+    for artifact, reader, own in ((database, read_database_timelines, {}), (trace, of_trace, followed)):
+        found: tuple[Timeline, ...] | None = reading.read(artifact, reader, "", **own, **reading.steering)
         kept = tuple(one for one in found or () if len(one.tasks) or len(one.communication) or one.recorded)
         if found:
             reading.problems += found[0].problems

@@ -113,6 +113,7 @@ def look(
         settings_of(options),
         earlier=chosen.earlier,
         record=record,
+        tails=options.tails,
         progress=progress,
         is_cancelled=is_cancelled,
         on_update=on_update,

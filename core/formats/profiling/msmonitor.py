@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from ...progress import IsCancelled, Progress, ProgressCallback, check, ignore_p
 from ..json_window import Notes
 from ..text_lines import LineNotes
 from .json_facts import whole_of
-from .msmonitor_columns import TaskColumns, tasks_of
+from .msmonitor_columns import TaskColumns
 from .msmonitor_log import FILE_NAME, MonitorLog
+from .msmonitor_parts import MAX_MARKS, MonitorPart, log_of
 from .settings import groups_of
 from .timeline import Span
 from .trace_tables import Labels
@@ -27,7 +29,6 @@ from .trace_tables import Labels
 MAXFILE_NAME_BYTES = 4 << 30
 MAX_LINES = 5_000_000
 MAX_LINE_BYTES = 1 << 20
-MAX_MARKS = 100_000
 MAX_MARK_CHARS = 512
 MAX_KINDS = 64
 MAX_RANKS = 10_000
@@ -139,25 +140,18 @@ class MonitorReader:
 
     def log(self) -> MonitorLog:
         """Everything so far. Costs a copy and a sort of it."""
-        kernels, communication, calls = (self._columns[name].taken() for name in _KEYS)
-        texts = tuple(self._labels.texts)
-        return MonitorLog(
+        return log_of([self.part()])
+
+    def part(self) -> MonitorPart:
+        """The same, to be put together with that of other readers by `log_of`."""
+        notes = self._notes
+        return MonitorPart(
+            rows={name: columns.taken() for name, columns in self._columns.items()},
+            texts=tuple(self._labels.texts),
             files=tuple(self._files),
-            kernels=tasks_of(kernels, texts),
-            kernel_device=kernels["device"],
-            kernel_file=kernels["file"],
-            kernel_line=kernels["line"],
-            communication=tasks_of(communication, texts),
-            communication_device=communication["device"],
-            communication_file=communication["file"],
-            communication_line=communication["line"],
-            counts=communication["amount"],
-            data_types=communication["data_type"],
-            algorithms=communication["algorithm"],
-            calls=tasks_of(calls, texts),
-            texts=texts,
             marks=tuple(self._marks),
             device_marks=tuple(self._device_marks),
+            n_marks_left_out=self._n_marks_left_out,
             rank=self._rank,
             pid=self._pid,
             rank_devices=dict(self._rank_devices),
@@ -167,21 +161,29 @@ class MonitorReader:
             n_lines=self.n_lines,
             n_dropped=self._n_dropped + sum(columns.n_dropped for columns in self._columns.values()),
             is_cut=self._is_cut,
-            problems=(*self._problems, *self._told_problems()),
+            is_label_limit=self._labels.is_full,
+            has_long_names=self._labels.has_long,
+            problems=(*self._problems, *(notes.close() if notes is not None else ())),
         )
 
-    def _told_problems(self) -> list[Problem]:
-        """Problems of the file that is open, and those of the whole log."""
-        found = list(self._notes.close()) if self._notes is not None else []
-        artifact = self._files[-1] if self._files else ""
-        if self._labels.is_full:
-            found.append(Problem(artifact, "limit", "there are too many names; some records have none"))
-        if self._labels.has_long:
-            found.append(Problem(artifact, "too-large", "names of more than 4,096 characters were cut"))
-        if self._n_marks_left_out:
-            message = f"at most {MAX_MARKS:,} marks are kept; {self._n_marks_left_out:,} more are left out"
-            found.append(Problem(artifact, "limit", message))
-        return found
+    @property
+    def has_rest(self) -> bool:
+        """Whether the file that is open ends inside a line, as far as it was fed."""
+        return self._notes is not None and bool(self._rest.strip() or self._is_skipping)
+
+    def last_line(self) -> MonitorPart | None:
+        """The record of a last line that is whole but for its end; None where there is none, or half of one.
+
+        The line still waits for its rest.
+        """
+        if not self.has_rest or self._is_skipping or self.is_full:
+            return None
+        one = MonitorReader()
+        one.begin(self._files[-1])
+        one._line = self._line
+        one.feed(self._rest)
+        one.end()
+        return replace(one.part(), files=()) if one.n_lines else None
 
     # ---- lines ----
 
@@ -332,7 +334,7 @@ def read_msmonitor(
     files those that cannot be opened. Raises InputError where none can be, and Cancelled.
     Cost: about 6 us a line.
     """
-    listed = [paths] if isinstance(paths, Path) else sorted(paths, key=_time_of)
+    listed = [paths] if isinstance(paths, Path) else sorted(paths, key=written_at)
     reader = MonitorReader(max_lines=max_lines)
     failed: list[InputError] = []
     for path in listed:
@@ -369,7 +371,8 @@ def read_msmonitor(
     return reader.log()
 
 
-def _time_of(path: Path) -> tuple[str, str]:
+def written_at(path: Path) -> tuple[str, str]:
+    """Orders files of one process as they were written."""
     match = FILE_NAME.fullmatch(path.name)
     return (match[2] if match else "", path.name)
 

@@ -18,6 +18,11 @@ Tell = Callable[[str, int], None]
 
 _INTEGERS = ("start_ns", "end_ns", "device", "stream", "connection", "amount", "line")
 _CODES = ("name", "kind", "data_type", "algorithm", "file")
+COLUMNS = (*_INTEGERS, *_CODES)
+NO_ROWS: Mapping[str, npt.NDArray[Any]] = {
+    **{name: np.zeros(0, np.int64) for name in _INTEGERS},
+    **{name: np.zeros(0, np.int32) for name in _CODES},
+}
 
 
 class TaskColumns:
@@ -76,11 +81,8 @@ class TaskColumns:
         return np.fromiter((code_of.get(text, NONE) for text in plain), np.int32, len(texts))
 
     def taken(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of the columns, in order of the start."""
-        order = np.argsort(self._columns["start_ns"].taken(0, self.n_rows, is_last=False), kind="stable")
-        return {
-            name: column.taken(0, self.n_rows, is_last=False)[order] for name, column in self._columns.items()
-        }
+        """Copies of the columns, in the order in which the records came."""
+        return {name: column.taken(0, self.n_rows, is_last=False) for name, column in self._columns.items()}
 
 
 def tasks_of(columns: Mapping[str, npt.NDArray[Any]], texts: Sequence[str]) -> Tasks:

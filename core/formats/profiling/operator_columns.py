@@ -93,6 +93,12 @@ class Growing:
             self._values.resize(max(_FIRST_ROWS, n, len(self._values) * 5 // 4), refcheck=False)
 
 
+def growing_of(column: OperatorColumn) -> Growing | GrowingPacked:
+    """An empty array for the values of a column."""
+    kind = GrowingPacked if column.kind in _PACKED else Growing
+    return kind(_DTYPES[column.kind], absent_of(column))
+
+
 @dataclass(slots=True)
 class _Unread:
     """Cells of a column that were not read: how many, and the first of them."""
@@ -221,8 +227,7 @@ class ColumnStore:
     def _array(self, column: OperatorColumn) -> Growing | GrowingPacked:
         array = self._arrays.get(column.name)
         if array is None:
-            kind = GrowingPacked if column.kind in _PACKED else Growing
-            array = self._arrays[column.name] = kind(_DTYPES[column.kind], absent_of(column))
+            array = self._arrays[column.name] = growing_of(column)
             self.columns[column.name] = column
             if column.kind == "text":
                 self._labels[column.name] = {}

@@ -149,6 +149,33 @@ class OperatorReader:
     def n_rows(self) -> int:
         return self._store.n_rows
 
+    @property
+    def has_header(self) -> bool:
+        """Whether the header of the file that is open was seen, or of one before it."""
+        return self._open is None or self._open.rows.layout is not None or len(self._files) > 1
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether the file that is open ends inside a row, as far as it was fed."""
+        return self._open is not None and (self._open.bytes.has_rest or self._open.rows.is_holding)
+
+    @property
+    def file_problems(self) -> tuple[Problem, ...]:
+        """Problems so far but for cells that were not read."""
+        opened = self._open
+        return (*self._problems, *(self._problems_of(opened) if opened is not None else ()))
+
+    @property
+    def unread(self) -> dict[str, tuple[int, str, Problem]]:
+        """Column -> how many of its cells were not read, the first of them, and what is told of it."""
+        left_out = set(self._store.left_out())
+        cells = {name: one for name, one in self._store.unread.items() if name not in left_out}
+        told = self._store.unread_problems(self._files, cells)
+        return {
+            name: (one.n, repr(one.text), problem)
+            for (name, one), problem in zip(cells.items(), told, strict=True)
+        }
+
     def begin(self, artifact: str, device: int = NO_ID) -> None:
         """A file begins; one before it ends. device: of its rows, if the file has no such column."""
         self.end()
@@ -230,8 +257,7 @@ class OperatorReader:
         columns, arrays, labels = store.taken(since, is_last=is_last)
         unread = {name: cells for name, cells in store.unread.items() if name in columns}
         opened = self._open
-        problems = [*self._problems, *(self._problems_of(opened) if opened is not None else ())]
-        problems += store.unread_problems(self._files, unread)
+        problems = [*self.file_problems, *store.unread_problems(self._files, unread)]
         encodings = [*self._encodings, *([opened.bytes.encoding] if opened is not None else ())]
         return OperatorTable(
             files=tuple(self._files),

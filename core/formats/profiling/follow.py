@@ -1,0 +1,261 @@
+"""Files of the profilers that grow, read on from where the last look ended (`core/tails.py`).
+
+What comes out is what the cold reader makes of the same bytes, file after file. The last line of a file that
+is followed waits for its rest and is no problem. A file that begins anew is read from its start, what was
+read before stays, and one problem says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...errors import InputError
+from ...files import shown_path
+from ...findings import Problem
+from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from ...tails import Generation, ReaderT, Tails
+from .msmonitor import MonitorReader, written_at
+from .msmonitor_log import MonitorLog
+from .msmonitor_parts import log_of
+from .operator_files import device_of
+from .operator_join import joined
+from .operators import OperatorReader, OperatorTable
+from .timeline import Timeline
+from .trace import MAX_FILE_BYTES, TraceReader
+from .trace_timeline import ARGS, TimelineBuilder
+
+_WHY = {
+    "truncated": "the file got shorter",
+    "replaced": "another file took its place",
+    "rewritten": "the file was written anew",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How far the files of one profile are. n_bytes: read in all. n_starts: how often one began anew. n_gone:
+    files that are no longer there, their records are. n_waiting: last lines that wait for their rest."""
+
+    n_files: int = 0
+    n_bytes: int = 0
+    n_starts: int = 0
+    n_gone: int = 0
+    n_waiting: int = 0
+
+    def __add__(self, other: Followed) -> Followed:
+        return Followed(
+            self.n_files + other.n_files,
+            self.n_bytes + other.n_bytes,
+            self.n_starts + other.n_starts,
+            self.n_gone + other.n_gone,
+            self.n_waiting + other.n_waiting,
+        )
+
+
+class OperatorTail:
+    """An operator table as it is appended to. error: why it is none; its bytes are passed over then."""
+
+    def __init__(self, artifact: str, device: int, columns: Collection[str] | None) -> None:
+        self.table = OperatorReader(columns)
+        self.table.begin(artifact, device)
+        self.error: InputError | None = None
+
+    def feed(self, raw: bytes) -> None:
+        if self.error is None:
+            try:
+                self.table.feed(raw)
+            except InputError as error:
+                self.error = error
+
+
+class TraceTail:
+    """A trace as it is appended to."""
+
+    def __init__(self, artifact: str, path: Path) -> None:
+        self.n_bytes = 0
+        self.error: InputError | None = None
+        self._path = path
+        self._reader = TraceReader(ARGS, artifact=artifact, path=path)
+        self._builder = TimelineBuilder(artifact)
+        self._told: tuple[int, tuple[Timeline, ...]] | None = None
+
+    def feed(self, raw: bytes) -> None:
+        self.n_bytes += len(raw)
+        if self.n_bytes > MAX_FILE_BYTES and self.error is None:
+            message = f"the file has more than {MAX_FILE_BYTES:,} bytes, at most as many are read"
+            self.error = InputError(message, path=self._path, hint="profile fewer steps")
+        if self.error is None:
+            try:
+                for block in self._reader.feed(raw):
+                    self._builder.feed(block, self._reader.names)
+            except InputError as error:
+                self.error = error
+
+    def timelines(self) -> tuple[Timeline, ...]:
+        """Those of all that was fed; made once for as many bytes. Raises InputError: this is no trace."""
+        self.feed(b"")  # a long event that waited for its end is looked at
+        if self.error is not None:
+            raise self.error
+        if self._told is None or self._told[0] != self.n_bytes:
+            self._told = self.n_bytes, self._builder.finish(self._reader.names, self._reader.finish())
+        return self._told[1]
+
+
+def follow_msmonitor(
+    paths: Sequence[Path],
+    tails: Tails,
+    *,
+    root: Path | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[MonitorLog, Followed]:
+    """Records of one process, of all files that it was seen to write, in the order of the times in their
+    names. Problems as `read_msmonitor` has them. Raises InputError where nothing was ever read, Cancelled.
+    """
+
+    def begun(path: Path) -> MonitorReader:
+        reader = MonitorReader()
+        reader.begin(shown_path(path, root))
+        return reader
+
+    found, failed = _generations(
+        sorted(paths, key=written_at), tails, root, begun, "msmonitor", progress, is_cancelled
+    )
+    parts = []
+    for one in found:
+        if one.is_over:
+            one.reader.end()
+        parts.append(one.reader.part())
+        if (last := one.reader.last_line()) is not None:
+            parts.append(last)
+    log = log_of(parts)
+    n_waiting = sum(one.reader.has_rest for one in found)
+    told = (*failed, *log.problems, *restarts(found, root))
+    return replace(log, problems=told), _followed(found, n_waiting)
+
+
+def follow_operators(
+    paths: Sequence[Path],
+    tails: Tails,
+    *,
+    root: Path | None = None,
+    columns: Collection[str] | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[OperatorTable | None, Followed]:
+    """The rows of op_summary or kernel_details tables so far, one file after another; None while none of them
+    has a header. Problems as `read_operators` has them. Raises InputError and Cancelled as that does.
+    """
+
+    def begun(path: Path) -> OperatorTail:
+        return OperatorTail(shown_path(path, root), device_of(path), columns)
+
+    found, failed = _generations(paths, tails, root, begun, "operators", progress, is_cancelled)
+    told = list(failed)
+    readers, refused = [], []
+    found = [one for one in found if one.n_bytes or not one.is_over]
+    for one in found:
+        tail = one.reader
+        if one.is_over and tail.error is None:
+            try:
+                tail.table.end()
+            except InputError as error:
+                tail.error = error
+        if tail.error is not None:
+            refused.append(tail.error)
+            told.append(Problem.from_error(tail.error, shown_path(one.path, root)))
+        elif tail.table.has_header:
+            readers.append(tail.table)
+    if refused and not readers:
+        raise refused[0]
+    n_waiting = sum(one.reader.table.has_rest for one in found)
+    if not readers:
+        return None, _followed(found, n_waiting)
+    table = joined(readers)
+    table = replace(table, problems=(*told, *table.problems, *restarts(found, root)))
+    return table, _followed(found, n_waiting)
+
+
+def follow_timelines(
+    path: Path,
+    *,
+    tails: Tails,
+    root: Path | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[Timeline, ...]:
+    """The timelines of a trace so far. One that is written anew is another trace: the old one is let go.
+
+    A trace without its end is cut off, followed or not. Raises InputError and Cancelled as `read_timelines`
+    does.
+    """
+    found = tails.read(
+        path,
+        root,
+        lambda: TraceTail(shown_path(path, root), path),
+        kind="trace",
+        progress=progress,
+        is_cancelled=is_cancelled,
+    )
+    for one in found[:-1]:
+        one.reader = TraceTail(shown_path(path, root), path)
+    return found[-1].reader.timelines()
+
+
+def restarts(found: Sequence[Generation[ReaderT]], root: Path | None) -> tuple[Problem, ...]:
+    """One problem a file that began anew, however often it did."""
+    times: dict[Path, list[str]] = {}
+    for one in found:
+        if one.why:
+            times.setdefault(one.path, []).append(one.why)
+    problems = []
+    for path, whys in times.items():
+        often = "" if len(whys) == 1 else f" ({len(whys)} times)"
+        message = (
+            f"{_WHY[whys[-1]]}{often}: it was read again from its start; what was read before stays, "
+            "what was written just before may be missing"
+        )
+        problems.append(Problem(shown_path(path, root), "missing", message))
+    return tuple(problems)
+
+
+def _generations(
+    paths: Sequence[Path],
+    tails: Tails,
+    root: Path | None,
+    begun: Callable[[Path], ReaderT],
+    kind: str,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[list[Generation[ReaderT]], list[Problem]]:
+    """All generations of all files; what of them cannot be read. InputError where nothing can be."""
+    found: list[Generation[ReaderT]] = []
+    failed: list[tuple[Path, InputError]] = []
+    for path in paths:
+        try:
+            found += tails.read(
+                path,
+                root,
+                lambda path=path: begun(path),  # type: ignore[misc]
+                kind=kind,
+                progress=progress,
+                is_cancelled=is_cancelled,
+            )
+        except InputError as error:
+            failed.append((path, error))
+    if failed and not found:
+        raise failed[0][1]
+    return found, [Problem.from_error(error, shown_path(path, root)) for path, error in failed]
+
+
+def _followed(found: Sequence[Generation[ReaderT]], n_waiting: int) -> Followed:
+    paths = {one.path for one in found}
+    return Followed(
+        n_files=len(paths),
+        n_bytes=sum(one.n_bytes for one in found),
+        n_starts=sum(bool(one.why) for one in found),
+        n_gone=sum(not path.exists() for path in paths),
+        n_waiting=n_waiting,
+    )

@@ -1,0 +1,121 @@
+"""What the performance area finds again when it looks at a followed run once more (`AnalysisOptions.tails`).
+
+Files that grow are read on; what did not change is neither read nor analysed again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npulse.core.findings import Problem
+from npulse.core.formats.profiling.follow import Followed
+from npulse.core.formats.profiling.msmonitor_log import FILE_NAME
+from npulse.core.formats.profiling.operator_files import OperatorFiles
+from npulse.core.tails import Tails
+
+_KEY = "performance"
+Signature = tuple[int, ...] | None
+
+
+@dataclass(slots=True)
+class _Once:
+    """What a reader gave for an artifact. signature: of its file then."""
+
+    signature: tuple[Signature, ...]
+    found: Any
+    problems: tuple[Problem, ...]
+    encoding: str
+
+
+@dataclass(slots=True)
+class Kept:
+    """All of it, of one followed run.
+
+    files: of each profile the files that are read on, also those that are gone. followed: how far they are.
+    """
+
+    files: dict[Any, tuple[Path, ...]] = field(default_factory=dict)
+    followed: dict[str, Followed] = field(default_factory=dict)
+    made: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    n_looks: int = 0
+    _once: dict[tuple[Path, str], _Once] = field(default_factory=dict)
+
+    def once(
+        self, path: Path, name: str, read: Callable[[], tuple[Any, tuple[Problem, ...], str]]
+    ) -> tuple[Any, tuple[Problem, ...], str]:
+        """What a reader gives for a file: again only where the file changed, and what it gave last where the
+        file is gone. read: record, problems, encoding."""
+        signature = (signature_of(path), signature_of(path.with_name(f"{path.name}-wal")))
+        kept = self._once.get((path, name))
+        if kept is not None and (signature[0] is None or kept.signature == signature):
+            return kept.found, kept.problems, kept.encoding
+        found, problems, encoding = read()
+        self._once[path, name] = _Once(signature, found, problems, encoding)
+        return found, problems, encoding
+
+    def followed_of(self, names: Iterable[str]) -> Followed:
+        """How far the files of some profiles are, together."""
+        return sum((self.followed.get(name, Followed()) for name in names), Followed())
+
+    def again(self, key: Any, of: Any, make: Callable[[], Any]) -> Any:
+        """What was made of the same thing before, else what is made now."""
+        kept = self.made.get(key)
+        if kept is None or kept[0] != of:
+            kept = self.made[key] = (of, make())
+        return kept[1]
+
+
+def kept_in(tails: Tails) -> Kept:
+    """What is kept of this area."""
+    kept: Kept = tails.kept.setdefault(_KEY, Kept())
+    return kept
+
+
+def signature_of(path: Path) -> Signature:
+    """What changes when a file does; None where it is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def monitor_paths(kept: Kept, paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The files of one process of msMonitor, those that are gone with them."""
+    first = paths[0]
+    match = FILE_NAME.fullmatch(first.name)
+    key = ("monitor", first.parent, (match[1], match[3]) if match else first.name)
+    return _with_gone(kept, key, paths, tails=None)
+
+
+def operator_paths(kept: Kept, tails: Tails, chosen: OperatorFiles, name: str) -> tuple[Path, ...]:
+    """The files of one export, those that are gone with them. Of other exports nothing is kept any more."""
+    key = ("operators", name)
+    last = kept.files.get(key, ())
+    export = kept.made.get(key)
+    if export is not None and export[0] != chosen.exported:
+        for path in last:
+            if path not in chosen.files:
+                tails.let_go(path, "operators")
+        kept.files.pop(key, None)
+    kept.made[key] = (chosen.exported, None)
+    return _with_gone(kept, key, chosen.files, tails)
+
+
+def _with_gone(kept: Kept, key: Any, paths: Iterable[Path], tails: Tails | None) -> tuple[Path, ...]:
+    now = tuple(paths)
+    gone = []
+    for path in kept.files.get(key, ()):
+        if path in now:
+            continue
+        if path.exists() and tails is not None:  # still there, of another set
+            tails.let_go(path, "operators")
+        else:
+            gone.append(path)
+    together = (*gone, *now)
+    kept.files[key] = together
+    return together
