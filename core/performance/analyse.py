@@ -139,32 +139,9 @@ class _Work:
             if self.kept is None:
                 one = make()
             else:
-                same = _Same(profile, self.settings, record)
-                one = self.kept.again(("analysed", profile.name), same, make)
+                one = self.kept.again(("analysed", profile.name), (profile, self.settings, record), make)
             done = self._done[id(profile)] = (profile, one)
         return done[1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Same:
-    """What an analysis was made of. Tables and timelines are told apart as objects: they are not compared."""
-
-    profile: Profile
-    settings: Settings
-    record: Mapping[str, Any] | None
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Same)
-            and self.profile.operators is other.profile.operators
-            and self.profile.timeline is other.profile.timeline
-            and self.settings == other.settings
-            and self.record == other.record
-            and replace(self.profile, operators=None, timeline=None)
-            == replace(other.profile, operators=None, timeline=None)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _told_apart(

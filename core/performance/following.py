@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from npulse.core.findings import Problem
 from npulse.core.formats.profiling.follow import Followed
-from npulse.core.formats.profiling.msmonitor_log import FILE_NAME
+from npulse.core.formats.profiling.msmonitor_log import FILE_NAME, MonitorLog
 from npulse.core.formats.profiling.operator_files import OperatorFiles
+from npulse.core.formats.profiling.operators import OperatorTable
+from npulse.core.formats.profiling.timeline import Timeline
 from npulse.core.tails import Tails
+
+from .profile import Profile
 
 _KEY = "performance"
 Signature = tuple[int, ...] | None
@@ -35,11 +39,13 @@ class _Once:
 class Kept:
     """All of it, of one followed run.
 
-    files: of each profile the files that are read on, also those that are gone. followed: how far they are.
+    files: of each profile the files that are read on, also those that are gone; followed: how far they are;
+    exported: the export that they are of.
     """
 
     files: dict[Any, tuple[Path, ...]] = field(default_factory=dict)
     followed: dict[str, Followed] = field(default_factory=dict)
+    exported: dict[str, str] = field(default_factory=dict)
     made: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     n_looks: int = 0
     _once: dict[tuple[Path, str], _Once] = field(default_factory=dict)
@@ -61,12 +67,30 @@ class Kept:
         """How far the files of some profiles are, together."""
         return sum((self.followed.get(name, Followed()) for name in names), Followed())
 
-    def again(self, key: Any, of: Any, make: Callable[[], Any]) -> Any:
-        """What was made of the same thing before, else what is made now."""
+    def again(self, key: Any, of: Sequence[Any], make: Callable[[], Any]) -> Any:
+        """What was made of the same things at the last look, else what is made now."""
         kept = self.made.get(key)
-        if kept is None or kept[0] != of:
-            kept = self.made[key] = (of, make())
+        if kept is None or not _are_same(kept[0], of):
+            kept = self.made[key] = (tuple(of), make())
         return kept[1]
+
+
+def _are_same(before: Sequence[Any], now: Sequence[Any]) -> bool:
+    """Whether these are the same: tables and timelines as objects, which are not compared, others by value."""
+    return len(before) == len(now) and all(map(_is_same, before, now))
+
+
+def _is_same(before: Any, now: Any) -> bool:
+    if before is now:
+        return True
+    if isinstance(before, Profile) and isinstance(now, Profile):
+        if before.operators is not now.operators or before.timeline is not now.timeline:
+            return False
+        before = replace(before, operators=None, timeline=None)
+        now = replace(now, operators=None, timeline=None)
+    elif isinstance(before, (OperatorTable, Timeline, MonitorLog)):
+        return False
+    return bool(before == now)
 
 
 def kept_in(tails: Tails) -> Kept:
@@ -95,14 +119,11 @@ def monitor_paths(kept: Kept, paths: Sequence[Path]) -> tuple[Path, ...]:
 def operator_paths(kept: Kept, tails: Tails, chosen: OperatorFiles, name: str) -> tuple[Path, ...]:
     """The files of one export, those that are gone with them. Of other exports nothing is kept any more."""
     key = ("operators", name)
-    last = kept.files.get(key, ())
-    export = kept.made.get(key)
-    if export is not None and export[0] != chosen.exported:
-        for path in last:
+    if kept.exported.setdefault(name, chosen.exported) != chosen.exported:
+        for path in kept.files.pop(key, ()):
             if path not in chosen.files:
                 tails.let_go(path, "operators")
-        kept.files.pop(key, None)
-    kept.made[key] = (chosen.exported, None)
+        kept.exported[name] = chosen.exported
     return _with_gone(kept, key, chosen.files, tails)
 
 

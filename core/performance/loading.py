@@ -106,6 +106,15 @@ class _Reading:
                 self._parts = frozenset()
         return artifact if part in self._parts else None
 
+    def again(
+        self, what: str, of: Sequence[Any], make: Callable[[], tuple[Profile, ...]]
+    ) -> tuple[Profile, ...]:
+        """What is made of these; of the same ones what the last look made."""
+        if self.kept is None:
+            return make()
+        made: tuple[Profile, ...] = self.kept.again((what, self.files.name), of, make)
+        return made
+
     def _parts_in(self, path: Path) -> frozenset[str]:
         def once() -> tuple[Any, tuple[Problem, ...], str]:
             return parts_of(path, root=self.root, is_cancelled=self.is_cancelled), (), ""
@@ -165,10 +174,14 @@ def load_tables(
         sources=reading.sources,
         encodings=reading.encodings,
     )
-    profiles = tuple(_by_device(profile))
-    if reading.monitor is None:
-        return profiles
-    return _attached(files, profiles, monitor_timelines(reading.monitor), reading.sources["operators"])
+
+    def made() -> tuple[Profile, ...]:
+        profiles = tuple(_by_device(profile))
+        if reading.monitor is None:
+            return profiles
+        return _attached(files, profiles, monitor_timelines(reading.monitor), reading.sources["operators"])
+
+    return reading.again("profiles", (profile, reading.monitor), made)
 
 
 def with_timelines(
@@ -190,7 +203,10 @@ def with_timelines(
         timelines = _of_tasks(reading)
     if not timelines:
         return tuple(profiles)
-    return _attached(files, profiles, timelines, reading.sources["timeline"])
+    source = reading.sources["timeline"]
+    return reading.again(
+        "timelines", (source, *profiles, *timelines), lambda: _attached(files, profiles, timelines, source)
+    )
 
 
 def _attached(
@@ -294,7 +310,12 @@ def _of_monitor(reading: _Reading) -> OperatorTable | None:
         return None
     reading.problems += log.problems
     reading.sources["operators"] = log.files[0] if log.files else ""
-    return monitor_operators(log)
+    if reading.kept is None:
+        return monitor_operators(log)
+    rows: OperatorTable = reading.kept.again(
+        ("rows", reading.files.name), (log,), lambda: monitor_operators(log)
+    )
+    return rows
 
 
 def _set_problems(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from ...errors import InputError
 from ...files import shown_path
@@ -25,6 +26,8 @@ from .operators import OperatorReader, OperatorTable
 from .timeline import Timeline
 from .trace import MAX_FILE_BYTES, TraceReader
 from .trace_timeline import ARGS, TimelineBuilder
+
+MadeT = TypeVar("MadeT")
 
 _WHY = {
     "truncated": "the file got shorter",
@@ -123,17 +126,18 @@ def follow_msmonitor(
     found, failed = _generations(
         sorted(paths, key=written_at), tails, root, begun, "msmonitor", progress, is_cancelled
     )
-    parts = []
-    for one in found:
-        if one.is_over:
-            one.reader.end()
-        parts.append(one.reader.part())
-        if (last := one.reader.last_line()) is not None:
-            parts.append(last)
-    log = log_of(parts)
-    n_waiting = sum(one.reader.has_rest for one in found)
-    told = (*failed, *log.problems, *restarts(found, root))
-    return replace(log, problems=told), _followed(found, n_waiting)
+
+    def made() -> MonitorLog:
+        parts = []
+        for one in found:
+            parts.append(one.reader.part(is_ended=_has_ended(one)))
+            if (last := one.reader.last_line()) is not None:
+                parts.append(last)
+        log = log_of(parts)
+        return replace(log, problems=(*failed, *log.problems, *restarts(found, root)))
+
+    log = _once(tails, ("msmonitor", found[0].path), found, failed, made)
+    return log, _followed(found, [one.reader.has_rest for one in found])
 
 
 def follow_operators(
@@ -153,9 +157,21 @@ def follow_operators(
         return OperatorTail(shown_path(path, root), device_of(path), columns)
 
     found, failed = _generations(paths, tails, root, begun, "operators", progress, is_cancelled)
-    told = list(failed)
-    readers, refused = [], []
     found = [one for one in found if one.n_bytes or not one.is_over]
+
+    def made() -> OperatorTable | None:
+        return _table_of(found, failed, root)
+
+    table = _once(tails, ("operators", *paths[:1]), found, failed, made)
+    return table, _followed(found, [one.reader.table.has_rest for one in found])
+
+
+def _table_of(
+    found: Sequence[Generation[OperatorTail]], failed: Sequence[Problem], root: Path | None
+) -> OperatorTable | None:
+    told: list[Problem] = []
+    readers: list[OperatorReader] = []
+    refused: list[InputError] = []
     for one in found:
         tail = one.reader
         if one.is_over and tail.error is None:
@@ -168,14 +184,20 @@ def follow_operators(
             told.append(Problem.from_error(tail.error, shown_path(one.path, root)))
         elif tail.table.has_header:
             readers.append(tail.table)
+            if tail.table.has_rest and _has_ended(one):
+                message = "the last line has no end: its row may be cut and was left out"
+                told.append(Problem(shown_path(one.path, root), "cut-off", message))
     if refused and not readers:
         raise refused[0]
-    n_waiting = sum(one.reader.table.has_rest for one in found)
     if not readers:
-        return None, _followed(found, n_waiting)
+        return None
     table = joined(readers)
-    table = replace(table, problems=(*told, *table.problems, *restarts(found, root)))
-    return table, _followed(found, n_waiting)
+    n_cut = sum(problem.kind == "cut-off" for problem in told)
+    return replace(
+        table,
+        n_dropped=table.n_dropped + n_cut,
+        problems=(*failed, *table.problems, *told, *restarts(found, root)),
+    )
 
 
 def follow_timelines(
@@ -221,6 +243,22 @@ def restarts(found: Sequence[Generation[ReaderT]], root: Path | None) -> tuple[P
     return tuple(problems)
 
 
+def _once(
+    tails: Tails,
+    key: object,
+    found: Sequence[Generation[ReaderT]],
+    failed: Sequence[Problem],
+    make: Callable[[], MadeT],
+) -> MadeT:
+    """What is made of generations; the same object as long as they get no more bytes."""
+    state = (tuple((one.path, one.number, one.n_bytes, _has_ended(one)) for one in found), tuple(failed))
+    kept = tails.kept.get(key)
+    if kept is None or kept[0] != state:
+        kept = tails.kept[key] = (state, make())
+    made: MadeT = kept[1]
+    return made
+
+
 def _generations(
     paths: Sequence[Path],
     tails: Tails,
@@ -250,12 +288,18 @@ def _generations(
     return found, [Problem.from_error(error, shown_path(path, root)) for path, error in failed]
 
 
-def _followed(found: Sequence[Generation[ReaderT]], n_waiting: int) -> Followed:
+def _has_ended(one: Generation[ReaderT]) -> bool:
+    """Whether nothing more is to be expected: the file began anew since, or is gone. What still comes of one
+    that is gone but held open is taken all the same."""
+    return one.is_over or not one.path.exists()
+
+
+def _followed(found: Sequence[Generation[ReaderT]], has_rest: Sequence[bool]) -> Followed:
     paths = {one.path for one in found}
     return Followed(
         n_files=len(paths),
         n_bytes=sum(one.n_bytes for one in found),
         n_starts=sum(bool(one.why) for one in found),
         n_gone=sum(not path.exists() for path in paths),
-        n_waiting=n_waiting,
+        n_waiting=sum(rest for one, rest in zip(found, has_rest, strict=True) if not _has_ended(one)),
     )

@@ -37,6 +37,7 @@ MAX_GROUP_RECORDS = 16
 MAX_LABEL_BYTES = 1 << 26
 BLOCK_BYTES = 1 << 19
 
+_CUT_OFF = "the last line has no end; it is left out, and may still be written"
 _CALLS = ("API", "AclAPI", "NodeAPI", "RuntimeAPI")
 _KEYS = {
     "Kernel": {
@@ -132,8 +133,7 @@ class MonitorReader:
             else:
                 self._n_dropped += 1
                 self._is_cut = True
-                message = "the last line has no end; it is left out, and may still be written"
-                notes.add("cut-off", message, self._line, is_last=True)
+                notes.add("cut-off", _CUT_OFF, self._line, is_last=True)
         self._rest = b""
         self._problems += notes.close()
         self._notes = None
@@ -142,9 +142,15 @@ class MonitorReader:
         """Everything so far. Costs a copy and a sort of it."""
         return log_of([self.part()])
 
-    def part(self) -> MonitorPart:
-        """The same, to be put together with that of other readers by `log_of`."""
+    def part(self, *, is_ended: bool = False) -> MonitorPart:
+        """The same, to be put together with that of other readers by `log_of`.
+
+        is_ended: the file that is open is thought to get no more bytes (more may be fed all the same).
+        """
         notes = self._notes
+        cut_off: tuple[Problem, ...] = ()
+        if is_ended and notes is not None and self.has_rest and self.last_line() is None and not self.is_full:
+            cut_off = (Problem(notes.artifact, "cut-off", _CUT_OFF, line=self._line),)
         return MonitorPart(
             rows={name: columns.taken() for name, columns in self._columns.items()},
             texts=tuple(self._labels.texts),
@@ -159,11 +165,13 @@ class MonitorReader:
             group_labels=dict(self._group_labels),
             others=dict(self._others),
             n_lines=self.n_lines,
-            n_dropped=self._n_dropped + sum(columns.n_dropped for columns in self._columns.values()),
-            is_cut=self._is_cut,
+            n_dropped=self._n_dropped
+            + sum(columns.n_dropped for columns in self._columns.values())
+            + len(cut_off),
+            is_cut=self._is_cut or bool(cut_off),
             is_label_limit=self._labels.is_full,
             has_long_names=self._labels.has_long,
-            problems=(*self._problems, *(notes.close() if notes is not None else ())),
+            problems=(*self._problems, *(notes.close() if notes is not None else ()), *cut_off),
         )
 
     @property
