@@ -34,6 +34,7 @@ from .operators.usable import usable
 from .order import ordered
 from .profile import Profile
 from .ranks.advice import Ranks, ranks_of
+from .since import Since
 from .sources import KERNELS, RAW, ProfileFiles, profiles_in
 from .texts import TEXTS
 from .wall.analysis import WallAnalysis, analyse_wall
@@ -78,7 +79,8 @@ class Performance:
     table comes first. ranks: a job each. raw: sessions that nobody exported. tool_tables: what the vendor's
     cluster analysis found. changes: against the round before, of the main profile. advice: in the order in
     which to look at it. so_far: of how much the figures are, as long as the stage is "reading". followed: how
-    far the files are that are read on, None where the run is not followed.
+    far the files are that are read on, None where the run is not followed; since: what came to the main
+    profile with the last look that found something new, None before the second look.
     """
 
     root: Path
@@ -97,6 +99,7 @@ class Performance:
     problems: tuple[Problem, ...] = ()
     so_far: SoFar | None = None
     followed: Followed | None = None
+    since: Since | None = None
 
     @property
     def shown(self) -> Analysed | None:
@@ -230,6 +233,7 @@ def analyse(
         _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
     before = _before(work, earlier)
     done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
+    done = replace(done, since=_since(work, done))
     has_own = bool(done.profiles or done.kernels or done.raw)
     if settings.rank is not None and not has_own:
         _check_rank(run, settings.rank, clusters.profiles)
@@ -240,6 +244,16 @@ def analyse(
             hint=_placed(work.problems[0]) if work.problems else "name the folder of a profile",
         )
     return done
+
+
+def _since(work: _Work, done: Performance) -> Since | None:
+    """What came to the profile that is shown; those beside it are kept for the look at which they are."""
+    told = {
+        one.profile.name: work.kept.since(one.profile.name, one.operators.types.top)
+        for one in done.profiles
+        if work.kept is not None and one.operators is not None
+    }
+    return told.get(done.shown.profile.name) if done.shown is not None else None
 
 
 def _check_step(run: Run, step: int, profiles: Sequence[Profile]) -> None:

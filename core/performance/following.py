@@ -19,7 +19,9 @@ from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.timeline import Timeline
 from npulse.core.tails import Tails
 
+from .operators.top import Top
 from .profile import Profile
+from .since import Since, since
 
 _KEY = "performance"
 Signature = tuple[int, ...] | None
@@ -40,7 +42,8 @@ class Kept:
     """All of it, of one followed run.
 
     files: of each profile the files that are read on, also those that are gone; followed: how far they are;
-    exported: the export that they are of.
+    exported: the export that they are of. tables: of each profile the last table by type, and what came with
+    it.
     """
 
     files: dict[Any, tuple[Path, ...]] = field(default_factory=dict)
@@ -48,6 +51,7 @@ class Kept:
     exported: dict[str, str] = field(default_factory=dict)
     made: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     n_looks: int = 0
+    tables: dict[str, tuple[Top, Since | None]] = field(default_factory=dict)
     _once: dict[tuple[Path, str], _Once] = field(default_factory=dict)
 
     def once(
@@ -67,6 +71,17 @@ class Kept:
         """How far the files of some profiles are, together."""
         return sum((self.followed.get(name, Followed()) for name in names), Followed())
 
+    def since(self, name: str, now: Top) -> Since | None:
+        """What came to a profile with the last look that found something; None at the first one."""
+        before, told = self.tables.get(name, (None, None))
+        if before is None:
+            self.tables[name] = now, None
+            return None
+        if now is not before and (new := since(before, now)) != Since():
+            told = new
+        self.tables[name] = now, told
+        return told
+
     def again(self, key: Any, of: Sequence[Any], make: Callable[[], Any]) -> Any:
         """What was made of the same things at the last look, else what is made now."""
         kept = self.made.get(key)
@@ -76,7 +91,7 @@ class Kept:
 
 
 def _are_same(before: Sequence[Any], now: Sequence[Any]) -> bool:
-    """Whether these are the same: tables and timelines as objects, which are not compared, others by value."""
+    """Whether these are the same: tables and timelines as objects, others by value."""
     return len(before) == len(now) and all(map(_is_same, before, now))
 
 

@@ -59,8 +59,25 @@ def summary(found: Performance, lang: Lang = "en") -> dict[str, Any]:
             "tokens_per_s": serving.tokens_per_s,
             "step_ms": serving.step_ms,
         }
+    facts |= followed_facts(found)
     facts |= {"jobs": [_job_facts(ranks) for ranks in found.ranks]} if found.ranks else {}
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def followed_facts(found: Performance) -> dict[str, Any]:
+    """How far the files of a followed run are, and what came with the last look that found something."""
+    facts: dict[str, Any] = {}
+    if found.followed is not None:
+        facts |= {
+            "followed_files": found.followed.n_files,
+            "followed_bytes": found.followed.n_bytes,
+            "files_begun_anew": found.followed.n_starts,
+            "files_gone": found.followed.n_gone,
+            "unfinished_lines": found.followed.n_waiting,
+        }
+    if found.since is not None:
+        facts |= {"new_calls": found.since.n_calls, "new_us": found.since.total_ns / 1000}
+    return facts
 
 
 def _wall_facts(wall: Wall) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def told(found: Performance, lang: Lang) -> Iterator[str]:
         yield say(TEXTS, "told-profiles", lang, n=len(found.profiles), label=_label(shown))
     if shown is not None:
         yield from _profile_told(found, shown, lang)
+    yield from _followed_told(found, lang)
     others = [one for one in found.profiles if one is not shown]
     for one in others[:SHOWN_OTHERS]:
         yield _other(found, one, lang)
@@ -47,6 +48,24 @@ def told(found: Performance, lang: Lang) -> Iterator[str]:
         yield say(TEXTS, "told-kernels", lang, n=len(found.kernels))
     if found.raw:
         yield say(TEXTS, "told-raw", lang, n=len(found.raw))
+
+
+def _followed_told(found: Performance, lang: Lang) -> Iterator[str]:
+    """How far a followed run is, and what came last."""
+    followed, since = found.followed, found.since
+    if followed is not None and followed.n_files:
+        yield say(
+            TEXTS,
+            "told-followed",
+            lang,
+            n=followed.n_files,
+            size=followed.n_bytes,
+            gone=followed.n_gone,
+            starts=followed.n_starts,
+            waiting=followed.n_waiting,
+        )
+    if since is not None:
+        yield say(TEXTS, "told-since", lang, n=since.n_calls, total=time_text(since.total_ns))
 
 
 def _told_so_far(found: Performance, so_far: SoFar, shown: Analysed, lang: Lang) -> Iterator[str]:

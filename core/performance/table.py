@@ -23,6 +23,7 @@ from .operators.classes import BASES, CLASSES
 from .operators.moved_bytes import NO_BYTES
 from .operators.top import NO_COUNT
 from .ranks.advice import Ranks
+from .since import Since
 
 TableKind = Literal["type", "call", "count", "average", "ranks", "kernels", "changes"]
 BY_KINDS: tuple[TableKind, ...] = ("type", "call", "count", "average")
@@ -57,7 +58,7 @@ def performance_table(found: Performance, kind: TableKind) -> Table:
         return changes_table(found.changes)
     shown = found.shown
     assert shown is not None and shown.operators is not None
-    return operators_table(shown, shown.operators, kind, found.changes, _roles(found))
+    return operators_table(shown, shown.operators, kind, found.changes, _roles(found), found.since)
 
 
 def operators_table(
@@ -66,8 +67,12 @@ def operators_table(
     kind: TableKind,
     changes: Changes | None = None,
     roles: dict[str, str] | None = None,
+    since: Since | None = None,
 ) -> Table:
-    """A row a group (kind "call": a call), in order. changes: of the round before, for `change_percent`."""
+    """A row a group (kind "call": a call), in order. changes: of the round before, for `change_percent`.
+
+    since: what came with the last look of a followed run, for `new_calls` and `new_us`.
+    """
     groups = operators.by(kind)  # type: ignore[arg-type]
     top = groups.top
     n = len(top)
@@ -101,6 +106,9 @@ def operators_table(
         else text_column("role", ["ok"] * n),
         _lines(operators, groups, n),
     ]
+    if since is not None and kind != "call":
+        new_calls = Column("new_calls", "int", since.calls(top))
+        columns += [new_calls, Column("new_us", "float", since.times_ns(top) / 1000, unit="us")]
     return Table("performance", tuple(columns))
 
 

@@ -80,6 +80,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "first token {first}, {rate} tokens/s ({basis})",
         "首 token {first}，{rate} tokens/s（{basis}）",
     ),
+    "told-followed": (
+        "followed files: {n}, {size:,} bytes read; gone: {gone}, begun anew: {starts}, unfinished lines: {waiting}",
+        "跟踪文件 {n} 个，已读 {size:,} 字节；已消失 {gone} 个，重新开始 {starts} 次，未写完的行 {waiting}",
+    ),
+    "told-since": (
+        "new since the look before: {n:,} calls, {total}",
+        "自上次查看以来新增：{n:,} 次调用，{total}",
+    ),
     "told-cut": ("the source has no end: figures are of what is whole", "源文件不完整：数据仅含完整部分"),
     "source-timeline": ("tasks of the timeline", "时间线任务"),
     "source-lanes": ("lanes of the overlap analysis", "Overlap Analysis 泳道"),
@@ -149,6 +157,11 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     ),
     "bandwidth_gb_per_s": ("moved bytes over duration, 1e9 bytes a second", "搬运字节除以耗时，1e9 字节每秒"),
     "change_percent": ("against the round before; absent: within the noise", "相对上一轮；空：在噪声之内"),
+    "new_calls": (
+        "calls that came with the last look that found something",
+        "最近一次有新内容的查看所带来的调用",
+    ),
+    "new_us": ("their time", "上述调用的耗时"),
     "communication_not_overlapped_us": (
         "communication beside which nothing was computed; the slow rank has the least",
         "没有计算与之并行的通信；慢卡的最少",

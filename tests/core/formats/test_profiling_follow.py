@@ -1,4 +1,4 @@
-"""Files that are followed against a cold read of all that was ever written, whatever the writer did between."""
+"""Files that are followed against a cold read of all that was ever written, whatever the writer did."""
 
 from __future__ import annotations
 
@@ -300,7 +300,14 @@ def test_a_file_that_is_gone_with_half_a_row_has_lost_it(tmp_path: Path) -> None
 TRACE = [
     {"ph": "M", "name": "process_name", "pid": 4, "args": {"name": "Ascend Hardware"}},
     *(
-        {"ph": "X", "name": f"op{n % 3}", "pid": 4, "tid": n % 2, "ts": f"{T0 // 1000 + 20 * n}.5", "dur": 7 + n}
+        {
+            "ph": "X",
+            "name": f"op{n % 3}",
+            "pid": 4,
+            "tid": n % 2,
+            "ts": f"{T0 // 1000 + 20 * n}.5",
+            "dur": 7 + n,
+        }
         | {"args": {"Task Type": "AI_CORE", "Stream Id": n % 2}}
         for n in range(40)
     ),

@@ -25,6 +25,8 @@ from ..columns import has_values
 _HEADINGS: dict[str, tuple[str, str]] = {
     "calls": ("calls", "次数"),
     "total_us": ("total us", "总耗时 us"),
+    "new_calls": ("+calls", "+次数"),
+    "new_us": ("+us", "+us"),
     "share_percent": ("share %", "占比 %"),
     "cumulative_percent": ("cum %", "累计 %"),
     "share_of_wall_percent": ("wall %", "占总时长 %"),
@@ -81,9 +83,9 @@ _SUBJECTS: dict[str, tuple[str, str]] = {
     "changes": ("op type", "算子类型"),
 }
 _ORDER = (
-    SUBJECT, "change", "calls", "total_us", "share_percent", "cumulative_percent", "class", "bound",
-    "bound_ratio", "utilization_percent", "core_type", "change_percent", "share_of_wall_percent",
-    "average_us", "max_us",
+    SUBJECT, "change", "calls", "new_calls", "total_us", "new_us", "share_percent", "cumulative_percent",
+    "class", "bound", "bound_ratio", "utilization_percent", "core_type", "change_percent",
+    "share_of_wall_percent", "average_us", "max_us",
 )  # fmt: skip
 HIDDEN_AT_FIRST = frozenset(
     (
@@ -107,6 +109,8 @@ _FIRST = {
     "total_us": 1,
     "share_percent": 2,
     "calls": 3,
+    "new_calls": 3,
+    "new_us": 3,
     "class": 4,
     "bound": 5,
     "change_us": 1,

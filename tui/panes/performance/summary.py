@@ -77,6 +77,7 @@ def _parts(view: PerformanceView, tr: Tr, is_ended: bool) -> Iterator[str]:
         yield view.report.verdict.upper()
     if shown is not None:
         wall = shown.wall.wall
+        yield from _followed_parts(view, tr)
         if wall is not None:
             yield from _wall_parts(wall, shown.wall.bottleneck, tr)
         label = safe_text(shown.profile.label, 24)
@@ -93,6 +94,21 @@ def _parts(view: PerformanceView, tr: Tr, is_ended: bool) -> Iterator[str]:
             yield tr("performance.sum", sum=f"{100 * wall.sum_ratio:.0f}")
     if found.kernels:
         yield tr("performance.n-kernels", n=len(found.kernels))
+
+
+def _followed_parts(view: PerformanceView, tr: Tr) -> Iterator[str]:
+    """Of a followed run what came last, and how quick it is so far."""
+    found, shown = view.found, view.found.shown
+    if found.followed is None or shown is None:
+        return
+    if found.since is not None:
+        total = time_text(found.since.total_ns)
+        yield tr("performance.new-calls", n=found.since.n_calls, total=total)
+    serving = shown.wall.serving
+    if serving.tokens_per_s is not None:
+        yield tr("performance.tokens", rate=f"{serving.tokens_per_s:,.1f}")
+    if serving.step_ms is not None:
+        yield tr("performance.step-time", time=time_text(1e6 * serving.step_ms))
 
 
 def _kernel_parts(view: PerformanceView, tr: Tr) -> Iterator[str]:
