@@ -26,8 +26,8 @@ from .sniff import (
     sniff,
 )
 
-_SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
-_DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log")
+SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
+DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log")
 MAX_FRUITLESS_LOOKS = 5000
 """Looks into files of one suffix in one folder, none of them known: about half a second."""
 
@@ -216,7 +216,7 @@ def _push(walk: Walk, todo: Todo, subfolders: list[str]) -> None:
         add_problem(walk, "too-deep", todo.parts, message)
         return
     for name in sorted(subfolders, key=natural_key, reverse=True):
-        if name not in _SKIPPED_FOLDERS:
+        if name not in SKIPPED_FOLDERS:
             walk.todo.append(_below(walk, todo, name))
 
 
@@ -253,14 +253,14 @@ def _take_dump(walk: Walk, todo: Todo, files: list[str], subfolders: list[str]) 
         if walk.n_unknown > n_unknown:
             message = "this is not the dump.json of msprobe (damaged, or written by another program)"
             add_problem(walk, "unreadable", (*todo.parts, folders.INDEXES[0]), message, "copy the file again")
-        elif any(name in files for name in _DUMP_FILES[:2]) and folders.TENSOR_FOLDER not in subfolders:
+        elif any(name in files for name in DUMP_FILES[:2]) and folders.TENSOR_FOLDER not in subfolders:
             message = "stack.json or construct.json of a dump lies here without its dump.json"
             add_problem(walk, "missing", todo.parts, message, "copy the whole folder again")
     if todo.parts not in walk.dumps and folders.TENSOR_FOLDER in subfolders:
         walk.dumps[todo.parts] = FoundDump(Folder("msprobe.dump", todo.parts))
     if todo.parts in walk.dumps:
         folder = walk.dumps[todo.parts].folder
-        for name in _DUMP_FILES:
+        for name in DUMP_FILES:
             if name in files:
                 files.remove(name)
                 _add_size(folder, os.path.join(todo.path, name))
@@ -271,7 +271,7 @@ def _is_rank_step(walk: Walk, todo: Todo, files: list[str], subfolders: list[str
     """Whether a folder is one of msprobe even without a readable index: by its name or what lies in it."""
     here = (*walk.context, *todo.parts)
     named = bool(here) and is_rank_folder(here[-1])
-    return named or folders.TENSOR_FOLDER in subfolders or any(name in files for name in _DUMP_FILES[:2])
+    return named or folders.TENSOR_FOLDER in subfolders or any(name in files for name in DUMP_FILES[:2])
 
 
 def _take_index(walk: Walk, todo: Todo, name: str, *, follow: bool) -> None:
