@@ -15,8 +15,8 @@ _DELETED = " (deleted)"
 def has_writer(paths: Iterable[str], proc: Path = PROC) -> bool:
     """Whether a process has one of the files open for writing, of those that this one may ask.
 
-    False is no proof: the writer may be another user's, or in another container. Cost: 5 us an open file of the
-    machine.
+    False is no proof: the writer may be another user's, or in another container. Cost: 5 us an open file of
+    the machine.
     """
     wanted: dict[str, set[tuple[int, int]]] = {}
     for path in paths:
