@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from .operators.usable import usable
 from .order import ordered
 from .profile import Profile
 from .ranks.advice import Ranks, ranks_of
+from .raw_growth import RawGrowth, growth_of
 from .since import Since
 from .sources import KERNELS, RAW, ProfileFiles, profiles_in
 from .texts import TEXTS
@@ -76,7 +78,8 @@ class SoFar:
 @dataclass(frozen=True, slots=True)
 class Performance:
     """A round. stage: "complete" once everything was read. profiles: by rank. main: place of the one whose
-    table comes first. ranks: a job each. raw: sessions that nobody exported. tool_tables: what the vendor's
+    table comes first. ranks: a job each. raw: sessions that nobody exported; growth: of a followed run how
+    they grow, by their folders. tool_tables: what the vendor's
     cluster analysis found. changes: against the round before, of the main profile. advice: in the order in
     which to look at it. so_far: of how much the figures are, as long as the stage is "reading". followed: how
     far the files are that are read on, None where the run is not followed; since: what came to the main
@@ -93,6 +96,7 @@ class Performance:
     kernels: tuple[KernelProfile, ...] = ()
     ranks: tuple[Ranks, ...] = ()
     raw: tuple[Session, ...] = ()
+    growth: Mapping[Path, RawGrowth] = field(default_factory=dict)
     tool_tables: tuple[ToolTables, ...] = ()
     changes: Changes | None = None
     advice: tuple[Advice, ...] = ()
@@ -178,6 +182,7 @@ def analyse(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Performance:
     """Analyse a round. on_update: called with what is known so far: of a large table its first
     rows and its sums by type, then tables, timelines later. tails: of a followed run: what did not change
@@ -232,6 +237,10 @@ def analyse(
     if settings.step is not None and (loaded or kernels):
         _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
     before = _before(work, earlier)
+    if tails is not None:
+        now_s = clock()
+        growth = {session.folder: growth_of(session, tails, root, now_s) for session in raw}
+        found = replace(found, growth=growth)
     done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
     done = replace(done, since=_since(work, done))
     has_own = bool(done.profiles or done.kernels or done.raw)

@@ -49,7 +49,8 @@ def ordered(found: Performance) -> tuple[Advice, ...]:
 
 def _all(found: Performance) -> Iterator[Advice]:
     criteria = found.settings.criteria
-    yield from (advice for session in found.raw for advice in advice_of_raw(session, found.root))
+    for session in found.raw:
+        yield from advice_of_raw(session, found.root, found.growth.get(session.folder))
     for ranks in found.ranks:
         yield from advice_of_ranks(ranks, criteria)
     yield from (advice for one in _profiles(found) for advice in one)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from npulse.core.findings import Location
 from npulse.core.formats.profiling.session import Session
-from npulse.core.text import safe_text
+from npulse.core.text import Lang, safe_text, say
 
 from .advice import Advice, words
+from .raw_growth import RawGrowth
 from .texts import KIND_NAMES, RAW, STATES
 
 
-def advice_of_raw(session: Session, root: Path) -> Iterator[Advice]:
-    """What to run on a session without any exported figures."""
+def advice_of_raw(session: Session, root: Path, growth: RawGrowth | None = None) -> Iterator[Advice]:
+    """What to run on a session without any exported figures. growth: of a followed one, how it grows."""
     kind, state = KIND_NAMES[session.kind], STATES[session.state]
     try:
         folder = session.folder.relative_to(root).as_posix()
@@ -58,10 +60,53 @@ def advice_of_raw(session: Session, root: Path) -> Iterator[Advice]:
             "n_raw_files": session.n_files,
             "n_slices": session.n_slices,
             "n_closed_slices": session.n_closed,
+            "done_ratio": session.n_closed / session.n_slices if session.n_slices else None,
             "size_bytes": session.size_bytes,
             "pid": session.pid,
             "command": command,
+            **(_growth_figures(growth) if growth is not None else {}),
         },
         profile=folder,
         location=Location(artifact=folder, rank=session.rank),
     )
+
+
+def _growth_figures(growth: RawGrowth) -> dict[str, Any]:
+    return {
+        "n_new_slices": growth.n_new_slices,
+        "growth_bytes_per_s": growth.growth_bytes_per_s,
+        "host_cpu_percent": list(growth.cpu_percent),
+        "host_memory_bytes": list(growth.memory_bytes),
+    }
+
+
+def growth_lines(session: Session, growth: RawGrowth, levels: str, lang: Lang) -> list[str]:
+    """A followed session in a few lines. levels: glyphs of a sparkline, low to high."""
+    rate = growth.growth_bytes_per_s
+    lines = [
+        say(
+            RAW,
+            "growth",
+            lang,
+            n=session.n_slices,
+            closed=session.n_closed,
+            size=session.size_bytes,
+            rate="?" if rate is None else f"{rate:,.0f}",
+        )
+    ]
+    if growth.cpu_percent:
+        last = f"{growth.cpu_percent[-1]:.0f}"
+        lines.append(say(RAW, "host-cpu", lang, line=sparkline(growth.cpu_percent, levels), last=last))
+    if growth.memory_bytes:
+        last = f"{growth.memory_bytes[-1] / 2**20:,.0f}"
+        lines.append(say(RAW, "host-memory", lang, line=sparkline(growth.memory_bytes, levels), last=last))
+    return lines
+
+
+def sparkline(values: Sequence[float], levels: str) -> str:
+    """A glyph a value; the lowest and the highest level are the least and the most of them."""
+    least, most = min(values), max(values)
+    if most <= least:
+        return levels[0] * len(values)
+    top = len(levels) - 1
+    return "".join(levels[round((value - least) / (most - least) * top)] for value in values)

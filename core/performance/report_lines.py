@@ -15,12 +15,15 @@ from .operators.classes import CLASSES
 from .operators.shares import sums_by_class
 from .operators.top import NO_COUNT
 from .operators.usable import SetAside
+from .raw import growth_lines
 from .report_facts import TOP, encodings_of
 from .texts import TEXTS
 from .wall.record import Wall
 
 SHOWN_ASIDE = 6
 SHOWN_OTHERS = 16
+ASCII_LEVELS = "_,-~=+*#"
+"""Of sparklines in reports, which are read on any terminal."""
 USUAL = frozenset(("utf-8", "ascii"))
 
 
@@ -48,6 +51,10 @@ def told(found: Performance, lang: Lang) -> Iterator[str]:
         yield say(TEXTS, "told-kernels", lang, n=len(found.kernels))
     if found.raw:
         yield say(TEXTS, "told-raw", lang, n=len(found.raw))
+    for session in found.raw:
+        if session.folder in found.growth:
+            lines = growth_lines(session, found.growth[session.folder], ASCII_LEVELS, lang)
+            yield from (f"  {line}" for line in lines)
 
 
 def _followed_told(found: Performance, lang: Lang) -> Iterator[str]:

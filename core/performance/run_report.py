@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -103,6 +104,7 @@ def look(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Performance:
     """The analysis of one selection. InputError where nothing of it can be read."""
     record, problems = round_record(run, chosen.artifacts)
@@ -117,6 +119,7 @@ def look(
         progress=progress,
         is_cancelled=is_cancelled,
         on_update=on_update,
+        clock=clock,
     )
     return replace(found, problems=(*found.problems, *problems)) if problems else found
 

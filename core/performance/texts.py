@@ -195,6 +195,12 @@ RAW: Mapping[str, tuple[str, str]] = {
         "{kind}, raw: {state}. {who}{n} raw files, {size:,} bytes; there is no {missing}.",
         "{kind}，原始数据：{state}。{who}{n} 个原始文件，{size:,} 字节；缺少 {missing}。",
     ),
+    "growth": (
+        "slices: {n:,}, closed: {closed:,}; {size:,} bytes, {rate} bytes/s",
+        "分片 {n:,} 个，已关闭 {closed:,} 个；{size:,} 字节，{rate} 字节/秒",
+    ),
+    "host-cpu": ("host CPU {line} {last} % (100: one core)", "主机 CPU {line} {last} %（100 为一个核）"),
+    "host-memory": ("host memory {line} {last} MiB", "主机内存 {line} {last} MiB"),
     "next": (
         "Export it (nothing is started by itself): {command}",
         "解析导出（不会自动执行）：{command}",

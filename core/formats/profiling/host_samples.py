@@ -20,6 +20,8 @@ from ..json_window import Notes
 
 MAX_BYTES = 256 << 20
 MAX_SAMPLES = 1_000_000
+KEPT_SAMPLES = 2000
+"""Of what is followed: 40 seconds at the usual rate."""
 MAX_LINE_BYTES = 1 << 16
 MAX_THREADS = 100_000
 BLOCK_BYTES = 1 << 20
@@ -52,24 +54,7 @@ def read_host_cpu(
     Problems: slices that cannot be read, what lies behind 256 MB.
     Raises InputError where no slice can be read.
     """
-    text = _Slices(slices, root)
-    ns, values = array("q"), array("d")
-    before: dict[bytes, int] | None = None
-    before_ns = 0
-    n_dropped = 0
-    for at, threads in _cpu_blocks(text):
-        if at is None or threads is None or (before is not None and at <= before_ns):
-            n_dropped += 1
-            continue
-        if before is not None:
-            used = sum(max(ticks - before.get(thread, 0), 0) for thread, ticks in threads.items())
-            ns.append(at)
-            values.append(used / ticks_per_s / ((at - before_ns) / 1e9))
-            if len(ns) >= MAX_SAMPLES:
-                text.notes.add("limit", f"at most {MAX_SAMPLES:,} samples are read", None, is_last=True)
-                break
-        before, before_ns = threads, at
-    return _samples(ns, values, n_dropped, text)
+    return _read(slices, root, HostCpu(ticks_per_s))
 
 
 def read_host_memory(
@@ -80,52 +65,128 @@ def read_host_memory(
     slices: those of host_mem.data in their order, lines "ns size resident ...", in pages. page_bytes: of the
     host, which the file does not say: 4096, on some Arm kernels 65536.
     """
-    text = _Slices(slices, root)
-    ns, values = array("q"), array("d")
-    n_dropped = 0
-    for line in text.lines():
-        cells = line.split()
-        if not cells:
-            continue
-        at = _whole(cells[0])
-        resident = _whole(cells[2]) if len(cells) >= 3 else None
-        if at is None or resident is None or (ns and at <= ns[-1]):
-            n_dropped += 1
-            continue
-        ns.append(at)
-        values.append(float(resident) * page_bytes)
-        if len(ns) >= MAX_SAMPLES:
-            text.notes.add("limit", f"at most {MAX_SAMPLES:,} samples are read", None, is_last=True)
-            break
-    return _samples(ns, values, n_dropped, text)
+    return _read(slices, root, HostMemory(page_bytes))
 
 
-def _samples(ns: array[int], values: array[float], n_dropped: int, text: _Slices) -> HostSamples:
-    text.notes.close()
-    return HostSamples(
-        np.array(ns, np.int64), np.array(values, np.float64), n_dropped, text.is_cut, tuple(text.problems)
-    )
+class _Samples:
+    """Samples as their lines come. ns, values, n_dropped: as in `HostSamples`, so far."""
+
+    def __init__(self) -> None:
+        self.ns, self.values = array("q"), array("d")
+        self.n_dropped = 0
+
+    def add(self, line: bytes) -> None:
+        """The next line, without its end."""
+        raise NotImplementedError
 
 
-def _cpu_blocks(text: _Slices) -> Iterator[tuple[int | None, dict[bytes, int] | None]]:
-    """(time, ticks by thread) of each block but the last one, to which lines may still be missing.
+class HostCpu(_Samples):
+    """Cores that are busy, of the lines of host_cpu.data; see `read_host_cpu`."""
 
-    Either is None where it cannot be read.
-    """
-    at: int | None = None
-    threads: dict[bytes, int] = {}
-    is_open = False
-    for line in text.lines():
+    def __init__(self, ticks_per_s: int = TICKS_PER_S) -> None:
+        super().__init__()
+        self._ticks_per_s = ticks_per_s
+        self._is_open = False
+        self._at: int | None = None
+        self._threads: dict[bytes, int] = {}
+        self._before: dict[bytes, int] | None = None
+        self._before_ns = 0
+
+    def add(self, line: bytes) -> None:
         if line.startswith(b"time "):
-            if is_open:
-                yield at, threads or None
-            at, threads, is_open = _whole(line[5:].strip()), {}, True
-            continue
+            if self._is_open:
+                self._close()
+            self._at, self._threads, self._is_open = _whole(line[5:].strip()), {}, True
+            return
         found = _thread(line)
         if found is not None:
-            threads[found[0]] = found[1]
-            if len(threads) > MAX_THREADS:  # no process has so many
-                at, threads = None, {}
+            self._threads[found[0]] = found[1]
+            if len(self._threads) > MAX_THREADS:  # no process has so many
+                self._at, self._threads = None, {}
+
+    def _close(self) -> None:
+        """The sample has all its lines: the next one begins."""
+        at, threads, before = self._at, self._threads, self._before
+        if at is None or not threads or (before is not None and at <= self._before_ns):
+            self.n_dropped += 1
+            return
+        if before is not None:
+            used = sum(max(ticks - before.get(thread, 0), 0) for thread, ticks in threads.items())
+            self.ns.append(at)
+            self.values.append(used / self._ticks_per_s / ((at - self._before_ns) / 1e9))
+        self._before, self._before_ns = threads, at
+
+
+class HostMemory(_Samples):
+    """Resident memory, of the lines of host_mem.data; see `read_host_memory`."""
+
+    def __init__(self, page_bytes: int = PAGE_BYTES) -> None:
+        super().__init__()
+        self._page_bytes = page_bytes
+
+    def add(self, line: bytes) -> None:
+        cells = line.split()
+        if not cells:
+            return
+        at = _whole(cells[0])
+        resident = _whole(cells[2]) if len(cells) >= 3 else None
+        if at is None or resident is None or (self.ns and at <= self.ns[-1]):
+            self.n_dropped += 1
+            return
+        self.ns.append(at)
+        self.values.append(float(resident) * self._page_bytes)
+
+
+class SampleTail:
+    """Samples of slices as they are written: feed their bytes in order; a line may go on in the next slice.
+
+    Only the last `n_kept` samples, or up to twice as many, are kept.
+    """
+
+    def __init__(self, samples: HostCpu | HostMemory, n_kept: int = KEPT_SAMPLES) -> None:
+        self._samples = samples
+        self._n_kept = n_kept
+        self._rest = b""
+
+    def feed(self, raw: bytes) -> None:
+        *whole, rest = (self._rest + raw).split(b"\n")
+        self._rest = rest if len(rest) <= MAX_LINE_BYTES else b""
+        for line in whole:
+            if len(line) <= MAX_LINE_BYTES:
+                self._samples.add(line)
+        if len(self._samples.ns) > 2 * self._n_kept:
+            del self._samples.ns[: -self._n_kept], self._samples.values[: -self._n_kept]
+
+    def skip(self) -> None:
+        """A slice is missing: what comes does not go on from what was there."""
+        self._rest = b""
+
+    def last(self) -> HostSamples:
+        """The newest samples."""
+        one = self._samples
+        return HostSamples(
+            np.array(one.ns[-self._n_kept :], np.int64),
+            np.array(one.values[-self._n_kept :], np.float64),
+            one.n_dropped,
+            bool(self._rest),
+        )
+
+
+def _read(slices: Sequence[Path], root: Path | None, found: HostCpu | HostMemory) -> HostSamples:
+    text = _Slices(slices, root)
+    for line in text.lines():
+        found.add(line)
+        if len(found.ns) >= MAX_SAMPLES:
+            text.notes.add("limit", f"at most {MAX_SAMPLES:,} samples are read", None, is_last=True)
+            break
+    text.notes.close()
+    return HostSamples(
+        np.array(found.ns, np.int64),
+        np.array(found.values, np.float64),
+        found.n_dropped,
+        text.is_cut,
+        tuple(text.problems),
+    )
 
 
 def _thread(line: bytes) -> tuple[bytes, int] | None:

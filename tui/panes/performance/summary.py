@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from npulse.core.figures import time_text
+from npulse.core.performance.raw import growth_lines
 from npulse.core.performance.table import SUBJECT
 from npulse.core.text import safe_text
 
@@ -42,6 +43,10 @@ def lines_without_rows(view: PerformanceView, tr: Tr, glyphs: Glyphs, key: str =
     problems = view.report.problems
     words = tr("performance.not-readable", key=key) if problems else tr("performance.no-figures")
     lines = [f"{view.report.verdict.upper()}  {words}"]
+    for session in view.found.raw:
+        if session.folder in view.found.growth:
+            growth = view.found.growth[session.folder]
+            lines += ["", *growth_lines(session, growth, glyphs.levels, view.lang)]
     for finding in view.report.findings:
         lines += ["", f"{glyphs.severity(finding.severity)} {safe_text(finding.message)}"]
         if finding.next_step:
