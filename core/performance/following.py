@@ -19,6 +19,7 @@ from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.timeline import Timeline
 from npulse.core.tails import Tails
 
+from .operators.gone import Gone, folded
 from .operators.top import Top
 from .profile import Profile
 from .since import Since, since
@@ -42,8 +43,8 @@ class Kept:
     """All of it, of one followed run.
 
     files: of each profile the files that are read on, also those that are gone; followed: how far they are;
-    exported: the export that they are of. tables: of each profile the last table by type, and what came with
-    it.
+    exported: the export that they are of; gone: rows that are kept no longer, by device. tables: of each
+    profile the last table by type, and what came with it.
     """
 
     files: dict[Any, tuple[Path, ...]] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Kept:
     exported: dict[str, str] = field(default_factory=dict)
     made: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     n_looks: int = 0
+    gone: dict[str, dict[int, Gone]] = field(default_factory=dict)
     tables: dict[str, tuple[Top, Since | None]] = field(default_factory=dict)
     _once: dict[tuple[Path, str], _Once] = field(default_factory=dict)
 
@@ -70,6 +72,12 @@ class Kept:
     def followed_of(self, names: Iterable[str]) -> Followed:
         """How far the files of some profiles are, together."""
         return sum((self.followed.get(name, Followed()) for name in names), Followed())
+
+    def let_go(self, name: str, rows: OperatorTable) -> None:
+        """Keep of rows of a profile nothing but their sums."""
+        sums = self.gone.setdefault(name, {})
+        for device, one in folded(rows).items():
+            sums[device] = sums[device] + one if device in sums else one
 
     def since(self, name: str, now: Top) -> Since | None:
         """What came to a profile with the last look that found something; None at the first one."""
@@ -138,6 +146,7 @@ def operator_paths(kept: Kept, tails: Tails, chosen: OperatorFiles, name: str) -
         for path in kept.files.pop(key, ()):
             if path not in chosen.files:
                 tails.let_go(path, "operators")
+        kept.gone.pop(name, None)
         kept.exported[name] = chosen.exported
     return _with_gone(kept, key, chosen.files, tails)
 

@@ -6,8 +6,8 @@ Tables come first (`load_tables`); timelines, which can have gigabytes, are put 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from npulse.core.findings import Problem
 from npulse.core.formats.profiling.communication import read_communication, read_communication_links
 from npulse.core.formats.profiling.database.host import read_database_apis
 from npulse.core.formats.profiling.database.operators import read_database_operators
-from npulse.core.formats.profiling.database.parts import parts_of
 from npulse.core.formats.profiling.database.settings import read_database_settings
 from npulse.core.formats.profiling.database.timeline import read_database_timelines
 from npulse.core.formats.profiling.follow import follow_msmonitor, follow_operators, follow_timelines
@@ -28,7 +27,7 @@ from npulse.core.formats.profiling.msmonitor_views import operators_of as monito
 from npulse.core.formats.profiling.msmonitor_views import timelines_of as monitor_timelines
 from npulse.core.formats.profiling.operator_files import OperatorFiles
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable, read_operators
-from npulse.core.formats.profiling.records import ApiTotal, ProfilerSettings, Read
+from npulse.core.formats.profiling.records import ApiTotal, ProfilerSettings
 from npulse.core.formats.profiling.settings import (
     merged,
     read_profiler_info,
@@ -44,92 +43,14 @@ from npulse.core.run.model import Artifact
 from npulse.core.tails import Tails
 
 from .columns import ANALYSED
-from .following import Kept, kept_in, monitor_paths, operator_paths
+from .following import monitor_paths, operator_paths
+from .operators.gone import Gone
 from .profile import Profile
+from .reading import Reading
 from .sources import DATABASES, MONITOR, TRACES, ProfileFiles
 
 LARGE_TRACE_BYTES = 8 << 30
 """Of a trace beside a database only the database is read; alone it is read up to its own limit."""
-
-
-@dataclass(slots=True)
-class _Reading:
-    """One profile being read: where, what went wrong, how to stop. tails: where the run is followed."""
-
-    files: ProfileFiles
-    root: Path
-    problems: list[Problem]
-    progress: ProgressCallback
-    is_cancelled: IsCancelled
-    sources: dict[str, str]
-    tails: Tails | None = None
-    encodings: dict[str, str] = field(default_factory=dict)
-    monitor: MonitorLog | None = None
-    _parts: frozenset[str] | None = None
-
-    def read(self, artifact: Artifact | None, reader: Callable[..., Any], part: str = "", **own: Any) -> Any:
-        """What a reader gives of an artifact; None where there is none or it cannot be read (a problem)."""
-        if artifact is None:
-            return None
-
-        def once() -> tuple[Any, tuple[Problem, ...], str]:
-            found = reader(artifact.path, root=self.root, **own)
-            if isinstance(found, Read):
-                return found.records, found.problems, found.encoding
-            return found, (), ""
-
-        try:
-            if self.kept is None or reader is follow_timelines:
-                found, problems, encoding = once()
-            else:
-                found, problems, encoding = self.kept.once(artifact.path, reader.__qualname__, once)
-        except InputError as error:
-            self.problems.append(Problem.from_error(error, artifact.relative))
-            return None
-        self.problems += problems
-        if encoding:
-            self.encodings[artifact.relative] = encoding
-        if part and found:
-            self.sources[part] = artifact.relative
-        return found
-
-    def database(self, part: str) -> Artifact | None:
-        """The database, if it has that part (`parts_of`); what it has not is no problem."""
-        artifact = self.files.first(*DATABASES, "msmonitor.db")
-        if artifact is None:
-            return None
-        if self._parts is None:
-            try:
-                self._parts = self._parts_in(artifact.path)
-            except InputError as error:
-                self.problems.append(Problem.from_error(error, artifact.relative))
-                self._parts = frozenset()
-        return artifact if part in self._parts else None
-
-    def again(
-        self, what: str, of: Sequence[Any], make: Callable[[], tuple[Profile, ...]]
-    ) -> tuple[Profile, ...]:
-        """What is made of these; of the same ones what the last look made."""
-        if self.kept is None:
-            return make()
-        made: tuple[Profile, ...] = self.kept.again((what, self.files.name), of, make)
-        return made
-
-    def _parts_in(self, path: Path) -> frozenset[str]:
-        def once() -> tuple[Any, tuple[Problem, ...], str]:
-            return parts_of(path, root=self.root, is_cancelled=self.is_cancelled), (), ""
-
-        found: frozenset[str] = (once() if self.kept is None else self.kept.once(path, "parts", once))[0]
-        return found
-
-    @property
-    def kept(self) -> Kept | None:
-        """What is found again at the next look; None where there is none."""
-        return None if self.tails is None else kept_in(self.tails)
-
-    @property
-    def steering(self) -> dict[str, Any]:
-        return {"progress": self.progress, "is_cancelled": self.is_cancelled}
 
 
 def load_tables(
@@ -144,7 +65,7 @@ def load_tables(
     """The profile without its timeline, one a device that the operator table names; of msMonitor, whose lines
     are both, with it. What cannot be read becomes a problem in `problems`. tails: of a followed run; only
     what is new is read then. Raises Cancelled."""
-    reading = _Reading(files, root, problems, progress, is_cancelled, {}, tails)
+    reading = Reading(files, root, problems, progress, is_cancelled, {}, tails)
     operators = _operators(reading)
     first = files.first
     from npulse.core.formats.profiling.steps import read_iterations, read_step_times
@@ -175,13 +96,35 @@ def load_tables(
         encodings=reading.encodings,
     )
 
+    gone = dict(reading.kept.gone.get(files.name, {})) if reading.kept is not None else {}
+    if gone:
+        problems.append(_all_of(gone).problem(reading.sources.get("operators", files.name)))
+
     def made() -> tuple[Profile, ...]:
-        profiles = tuple(_by_device(profile))
+        profiles = _with_gone(tuple(_by_device(profile)), gone)
         if reading.monitor is None:
             return profiles
         return _attached(files, profiles, monitor_timelines(reading.monitor), reading.sources["operators"])
 
-    return reading.again("profiles", (profile, reading.monitor), made)
+    return reading.again("profiles", (profile, reading.monitor, gone), made)
+
+
+def _with_gone(profiles: tuple[Profile, ...], gone: Mapping[int, Gone]) -> tuple[Profile, ...]:
+    """Each profile with the rows of its device that are kept no longer; the first one with those of none."""
+    if not gone or not profiles:
+        return profiles
+    if len(profiles) == 1:
+        return (replace(profiles[0], gone=_all_of(gone)),)
+    first = profiles[0].device
+    return tuple(
+        replace(one, gone=_all_of({d: sums for d, sums in gone.items() if d in mine}))
+        for one in profiles
+        for mine in [{one.device, NO_ID} if one.device == first else {one.device}]
+    )
+
+
+def _all_of(gone: Mapping[int, Gone]) -> Gone:
+    return sum(gone.values(), Gone())
 
 
 def with_timelines(
@@ -197,7 +140,7 @@ def with_timelines(
     """The same profiles with their timelines. A profile that has no rows gets those of its timeline."""
     if MONITOR in files.by_kind:
         return tuple(profiles)
-    reading = _Reading(files, root, problems, progress, is_cancelled, {}, tails)
+    reading = Reading(files, root, problems, progress, is_cancelled, {}, tails)
     timelines = _timelines(reading)
     if not timelines and not any(profile.operators is not None for profile in profiles):
         timelines = _of_tasks(reading)
@@ -235,7 +178,7 @@ def _attached(
     return tuple(done)
 
 
-def _apis(reading: _Reading) -> Sequence[ApiTotal]:
+def _apis(reading: Reading) -> Sequence[ApiTotal]:
     """Sums of host calls: of their own table, else of the database."""
     from npulse.core.formats.profiling.totals import read_api_totals
 
@@ -245,7 +188,7 @@ def _apis(reading: _Reading) -> Sequence[ApiTotal]:
     return reading.read(reading.database("apis"), read_database_apis, "apis", **reading.steering) or ()
 
 
-def _operators(reading: _Reading) -> OperatorTable | None:
+def _operators(reading: Reading) -> OperatorTable | None:
     """Rows of the newest export, else of a database, else of msMonitor."""
     files = reading.files
     if files.operators is not None:
@@ -274,19 +217,24 @@ def _operators(reading: _Reading) -> OperatorTable | None:
     return None
 
 
-def _operator_rows(reading: _Reading, chosen: OperatorFiles) -> OperatorTable | None:
+def _operator_rows(reading: Reading, chosen: OperatorFiles) -> OperatorTable | None:
     """The rows of an export; None while a followed one has no header yet."""
     if reading.tails is None or reading.kept is None:
         return read_operators(chosen.files, root=reading.root, columns=ANALYSED, **reading.steering)
-    name = reading.files.name
-    paths = operator_paths(reading.kept, reading.tails, chosen, name)
-    table, reading.kept.followed[name] = follow_operators(
-        paths, reading.tails, root=reading.root, columns=ANALYSED, **reading.steering
+    name, kept = reading.files.name, reading.kept
+    paths = operator_paths(kept, reading.tails, chosen, name)
+    table, kept.followed[name] = follow_operators(
+        paths,
+        reading.tails,
+        root=reading.root,
+        columns=ANALYSED,
+        let_go=lambda rows: kept.let_go(name, rows),
+        **reading.steering,
     )
     return table
 
 
-def _monitor_log(reading: _Reading) -> MonitorLog | None:
+def _monitor_log(reading: Reading) -> MonitorLog | None:
     """The lines of msMonitor of one process, its files in the order in which they were written."""
     artifacts = reading.files.by_kind[MONITOR]
     processes = monitor_files([artifact.path for artifact in artifacts])
@@ -294,9 +242,13 @@ def _monitor_log(reading: _Reading) -> MonitorLog | None:
     try:
         if reading.tails is None or reading.kept is None:
             return read_msmonitor(paths, root=reading.root, **reading.steering)
-        paths = monitor_paths(reading.kept, paths)
-        log, reading.kept.followed[reading.files.name] = follow_msmonitor(
-            paths, reading.tails, root=reading.root, **reading.steering
+        name, kept = reading.files.name, reading.kept
+        log, kept.followed[name] = follow_msmonitor(
+            monitor_paths(kept, paths),
+            reading.tails,
+            root=reading.root,
+            let_go=lambda rows: kept.let_go(name, monitor_operators(rows)),
+            **reading.steering,
         )
         return log
     except InputError as error:
@@ -304,7 +256,7 @@ def _monitor_log(reading: _Reading) -> MonitorLog | None:
         return None
 
 
-def _of_monitor(reading: _Reading) -> OperatorTable | None:
+def _of_monitor(reading: Reading) -> OperatorTable | None:
     log = reading.monitor = _monitor_log(reading)
     if log is None:
         return None
@@ -319,7 +271,7 @@ def _of_monitor(reading: _Reading) -> OperatorTable | None:
 
 
 def _set_problems(
-    reading: _Reading, missing: tuple[int, ...], paths: tuple[Path, ...], passed_over: tuple[Path, ...]
+    reading: Reading, missing: tuple[int, ...], paths: tuple[Path, ...], passed_over: tuple[Path, ...]
 ) -> Iterator[Problem]:
     """Slices that an export lacks, and newer exports that are not whole."""
     name = _shown(reading.root, paths[0])
@@ -333,7 +285,7 @@ def _set_problems(
         yield Problem(_shown(reading.root, path), "missing", message, hint="copy all slices")
 
 
-def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
+def _timelines(reading: Reading) -> tuple[Timeline, ...]:
     """Of the database where there is one (it costs a fraction), else of the trace."""
     files = reading.files
     database = reading.database("timeline")
@@ -351,7 +303,7 @@ def _timelines(reading: _Reading) -> tuple[Timeline, ...]:
     return ()
 
 
-def _of_tasks(reading: _Reading) -> tuple[Timeline, ...]:
+def _of_tasks(reading: Reading) -> tuple[Timeline, ...]:
     """The tasks of task_time, where there is neither a timeline nor a table of operators: names, types, times
     and streams are in it."""
     from npulse.core.formats.profiling.task_times import read_task_times
@@ -370,7 +322,7 @@ def _of_tasks(reading: _Reading) -> tuple[Timeline, ...]:
     )
 
 
-def _communication_of(reading: _Reading, analysis: Artifact) -> tuple[Any, Any]:
+def _communication_of(reading: Reading, analysis: Artifact) -> tuple[Any, Any]:
     from npulse.core.formats.profiling.database.communication import (
         read_database_communication,
         read_database_links,
@@ -382,7 +334,7 @@ def _communication_of(reading: _Reading, analysis: Artifact) -> tuple[Any, Any]:
     )
 
 
-def _settings(reading: _Reading) -> ProfilerSettings:
+def _settings(reading: Reading) -> ProfilerSettings:
     """What all files of settings say together; the first one that says a thing counts."""
     found = ProfilerSettings()
     for artifact in reading.files.by_kind.get("prof.profiler_info", ()):

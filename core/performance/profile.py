@@ -20,6 +20,8 @@ from npulse.core.formats.profiling.records import (
 )
 from npulse.core.formats.profiling.timeline import Timeline
 
+from .operators.gone import Gone
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -46,6 +48,7 @@ class Profile:
     encodings: dict[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     is_told_by_folder: bool = False
+    gone: Gone | None = None
 
     @property
     def label(self) -> str:

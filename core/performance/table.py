@@ -17,9 +17,10 @@ from npulse.core.table import Column, Table, text_column
 from .analyse import Analysed, Performance
 from .changes.compare import Changes
 from .kernel.advice import summary_of
-from .operators.analysis import Groups, Operators
+from .operators.analysis import Operators
 from .operators.bound import BOUNDS
 from .operators.classes import BASES, CLASSES
+from .operators.gone import Groups
 from .operators.moved_bytes import NO_BYTES
 from .operators.top import NO_COUNT
 from .ranks.advice import Ranks

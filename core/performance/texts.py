@@ -85,7 +85,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "跟踪文件 {n} 个，已读 {size:,} 字节；已消失 {gone} 个，重新开始 {starts} 次，未写完的行 {waiting}",
     ),
     "told-since": (
-        "new since the look before: {n:,} calls, {total}",
+        "new since the look before: calls {n:,}, {total}",
         "自上次查看以来新增：{n:,} 次调用，{total}",
     ),
     "told-cut": ("the source has no end: figures are of what is whole", "源文件不完整：数据仅含完整部分"),

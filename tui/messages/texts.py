@@ -57,7 +57,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "performance.first-compute": ("first: COMPUTE", "首要：计算"),
     "performance.first-unknown": ("first: unknown (no wall time)", "首要：未知（无总时长）"),
     "performance.n-calls": ("calls: {n:,}", "{n:,} 次调用"),
-    "performance.new-calls": ("new: {n:,} calls, {total}", "新增 {n:,} 次调用，{total}"),
+    "performance.new-calls": ("new calls: {n:,}, {total}", "新增 {n:,} 次调用，{total}"),
     "performance.tokens": ("{rate} tokens/s so far", "目前 {rate} tokens/s"),
     "performance.step-time": ("step {time} so far", "目前单步 {time}"),
     "performance.n-kernels": (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ...errors import InputError
 from ...files import shown_path
@@ -28,6 +28,18 @@ from .trace import MAX_FILE_BYTES, TraceReader
 from .trace_timeline import ARGS, TimelineBuilder
 
 MadeT = TypeVar("MadeT")
+RowsT = TypeVar("RowsT", contravariant=True)
+
+
+class LetGo(Protocol[RowsT]):
+    """Takes rows that are kept no longer: the oldest first, each once."""
+
+    def __call__(self, rows: RowsT, /) -> object: ...
+
+
+MAX_KEPT_ROWS = 2_000_000
+"""Of the files of one profile. Beyond it so many of the oldest are let go that half as many are left."""
+_NO_LIMIT = 1 << 62
 
 _WHY = {
     "truncated": "the file got shorter",
@@ -58,12 +70,20 @@ class Followed:
 
 
 class OperatorTail:
-    """An operator table as it is appended to. error: why it is none; its bytes are passed over then."""
+    """An operator table as it is appended to. error: why it is none; its bytes are passed over then. let_go:
+    takes rows that are kept no longer."""
 
-    def __init__(self, artifact: str, device: int, columns: Collection[str] | None) -> None:
-        self.table = OperatorReader(columns)
+    def __init__(
+        self, artifact: str, device: int, columns: Collection[str] | None, let_go: LetGo[OperatorTable]
+    ) -> None:
+        self.table = OperatorReader(columns, max_rows=_NO_LIMIT)
         self.table.begin(artifact, device)
         self.error: InputError | None = None
+        self._let_go = let_go
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
 
     def feed(self, raw: bytes) -> None:
         if self.error is None:
@@ -71,6 +91,43 @@ class OperatorTail:
                 self.table.feed(raw)
             except InputError as error:
                 self.error = error
+            self.shorten(n_over(self.n_rows))
+
+    def shorten(self, n: int) -> None:
+        """Let the first n rows go."""
+        if n:
+            self._let_go(self.table.let_go(n))
+
+
+class MonitorTail:
+    """A file of msMonitor as it is appended to; see `OperatorTail`."""
+
+    def __init__(self, artifact: str, let_go: LetGo[MonitorLog]) -> None:
+        self.log = MonitorReader(max_lines=_NO_LIMIT)
+        self.log.begin(artifact)
+        self._let_go = let_go
+
+    @property
+    def n_rows(self) -> int:
+        return self.log.n_rows
+
+    def feed(self, raw: bytes) -> None:
+        self.log.feed(raw)
+        self.shorten(n_over(self.n_rows))
+
+    def shorten(self, n: int) -> None:
+        """Let the first n records go."""
+        if n:
+            self._let_go(log_of([self.log.let_go(n)]))
+
+
+def n_over(n_rows: int) -> int:
+    """How many of so many rows are let go."""
+    return n_rows - MAX_KEPT_ROWS // 2 if n_rows > MAX_KEPT_ROWS else 0
+
+
+def forget(rows: object) -> None:
+    """For those who want nothing of rows that are let go."""
 
 
 class TraceTail:
@@ -111,17 +168,17 @@ def follow_msmonitor(
     tails: Tails,
     *,
     root: Path | None = None,
+    let_go: LetGo[MonitorLog] = forget,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[MonitorLog, Followed]:
     """Records of one process, of all files that it was seen to write, in the order of the times in their
-    names. Problems as `read_msmonitor` has them. Raises InputError where nothing was ever read, Cancelled.
+    names. Problems as `read_msmonitor` has them. let_go: takes the oldest records beyond MAX_KEPT_ROWS.
+    Raises InputError where nothing was ever read, Cancelled.
     """
 
-    def begun(path: Path) -> MonitorReader:
-        reader = MonitorReader()
-        reader.begin(shown_path(path, root))
-        return reader
+    def begun(path: Path) -> MonitorTail:
+        return MonitorTail(shown_path(path, root), let_go)
 
     found, failed = _generations(
         sorted(paths, key=written_at), tails, root, begun, "msmonitor", progress, is_cancelled
@@ -130,14 +187,16 @@ def follow_msmonitor(
     def made() -> MonitorLog:
         parts = []
         for one in found:
-            parts.append(one.reader.part(is_ended=_has_ended(one)))
-            if (last := one.reader.last_line()) is not None:
+            parts.append(one.reader.log.part(is_ended=_has_ended(one)))
+            if (last := one.reader.log.last_line()) is not None:
                 parts.append(last)
         log = log_of(parts)
         return replace(log, problems=(*failed, *log.problems, *restarts(found, root)))
 
-    log = _once(tails, ("msmonitor", found[0].path), found, failed, made)
-    return log, _followed(found, [one.reader.has_rest for one in found])
+    _shorten([one.reader for one in found])
+    n_rows = [one.reader.n_rows for one in found]
+    log = _once(tails, ("msmonitor", found[0].path), found, (n_rows, failed), made)
+    return log, _followed(found, [one.reader.log.has_rest for one in found])
 
 
 def follow_operators(
@@ -146,15 +205,17 @@ def follow_operators(
     *,
     root: Path | None = None,
     columns: Collection[str] | None = None,
+    let_go: LetGo[OperatorTable] = forget,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[OperatorTable | None, Followed]:
     """The rows of op_summary or kernel_details tables so far, one file after another; None while none of them
-    has a header. Problems as `read_operators` has them. Raises InputError and Cancelled as that does.
+    has a header. Problems as `read_operators` has them. let_go: takes the oldest rows beyond MAX_KEPT_ROWS.
+    Raises InputError and Cancelled as that does.
     """
 
     def begun(path: Path) -> OperatorTail:
-        return OperatorTail(shown_path(path, root), device_of(path), columns)
+        return OperatorTail(shown_path(path, root), device_of(path), columns, let_go)
 
     found, failed = _generations(paths, tails, root, begun, "operators", progress, is_cancelled)
     found = [one for one in found if one.n_bytes or not one.is_over]
@@ -162,7 +223,9 @@ def follow_operators(
     def made() -> OperatorTable | None:
         return _table_of(found, failed, root)
 
-    table = _once(tails, ("operators", *paths[:1]), found, failed, made)
+    _shorten([one.reader for one in found])
+    n_rows = [one.reader.n_rows for one in found]
+    table = _once(tails, ("operators", *paths[:1]), found, (n_rows, failed), made)
     return table, _followed(found, [one.reader.table.has_rest for one in found])
 
 
@@ -243,15 +306,25 @@ def restarts(found: Sequence[Generation[ReaderT]], root: Path | None) -> tuple[P
     return tuple(problems)
 
 
+def _shorten(tails: Sequence[OperatorTail] | Sequence[MonitorTail]) -> None:
+    """Let the oldest rows of all files go, where they are too many together."""
+    n_left = n_over(sum(tail.n_rows for tail in tails))
+    for tail in tails:
+        n = min(n_left, tail.n_rows)
+        tail.shorten(n)
+        n_left -= n
+
+
 def _once(
     tails: Tails,
     key: object,
     found: Sequence[Generation[ReaderT]],
-    failed: Sequence[Problem],
+    more: object,
     make: Callable[[], MadeT],
 ) -> MadeT:
-    """What is made of generations; the same object as long as they get no more bytes."""
-    state = (tuple((one.path, one.number, one.n_bytes, _has_ended(one)) for one in found), tuple(failed))
+    """What is made of generations; the same object as long as they get no more bytes. more: what else the
+    result depends on."""
+    state = ([(one.path, one.number, one.n_bytes, _has_ended(one)) for one in found], more)
     kept = tails.kept.get(key)
     if kept is None or kept[0] != state:
         kept = tails.kept[key] = (state, make())

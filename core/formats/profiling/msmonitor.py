@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...errors import InputError
 from ...files import open_input, shown_path
 from ...findings import Problem
@@ -23,7 +25,7 @@ from .msmonitor_columns import TaskColumns
 from .msmonitor_log import FILE_NAME, MonitorLog
 from .msmonitor_parts import MAX_MARKS, MonitorPart, log_of
 from .settings import groups_of
-from .timeline import Span
+from .timeline import NONE, Span
 from .trace_tables import Labels
 
 MAXFILE_NAME_BYTES = 4 << 30
@@ -173,6 +175,35 @@ class MonitorReader:
             has_long_names=self._labels.has_long,
             problems=(*self._problems, *(notes.close() if notes is not None else ()), *cut_off),
         )
+
+    @property
+    def n_rows(self) -> int:
+        """Records that are kept, but for marks."""
+        return sum(columns.n_rows for columns in self._columns.values())
+
+    def let_go(self, n: int) -> MonitorPart:
+        """The first n records or a few more (whole lines), which are not kept any more. Marks stay.
+
+        For a reader of one file: records are told apart by their lines.
+        """
+        lines = np.concatenate([columns.lines() for columns in self._columns.values()])
+        last = np.partition(lines, n - 1)[n - 1] if n < len(lines) else lines.max(initial=0)
+        first = MonitorPart(
+            rows={
+                name: columns.head(int(np.searchsorted(columns.lines(), last, "right")))
+                for name, columns in self._columns.items()
+            },
+            texts=tuple(self._labels.texts),
+            files=tuple(self._files),
+        )
+        used = sorted(set().union(*(columns.codes() for columns in self._columns.values())))
+        labels = Labels(MAX_LABEL_BYTES)
+        code_of = np.full(len(self._labels.texts) + 1, NONE, np.int32)
+        code_of[used] = [labels.code(self._labels.texts[code]) for code in used]
+        for columns in self._columns.values():
+            columns.recode(code_of, labels)
+        self._labels = labels
+        return first
 
     @property
     def has_rest(self) -> bool:

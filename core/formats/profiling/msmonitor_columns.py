@@ -18,6 +18,7 @@ Tell = Callable[[str, int], None]
 
 _INTEGERS = ("start_ns", "end_ns", "device", "stream", "connection", "amount", "line")
 _CODES = ("name", "kind", "data_type", "algorithm", "file")
+TEXTS = ("name", "kind", "data_type", "algorithm")
 COLUMNS = (*_INTEGERS, *_CODES)
 NO_ROWS: Mapping[str, npt.NDArray[Any]] = {
     **{name: np.zeros(0, np.int64) for name in _INTEGERS},
@@ -79,6 +80,28 @@ class TaskColumns:
             code_of[text] = self._labels.code(text)
         plain = [text if type(text) is str else None for text in texts]
         return np.fromiter((code_of.get(text, NONE) for text in plain), np.int32, len(texts))
+
+    def lines(self) -> Integers:
+        """The line of each record, rising; not a copy."""
+        return self._columns["line"].values()
+
+    def head(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Copies of the first n records, which are not kept any more."""
+        first = {name: column.taken(0, n, is_last=False) for name, column in self._columns.items()}
+        for column in self._columns.values():
+            column.drop(n)
+        self.n_rows -= n
+        return first
+
+    def codes(self) -> set[int]:
+        """Codes of texts that some record has."""
+        return {code for name in TEXTS for code in np.unique(self._columns[name].values()).tolist()} - {NONE}
+
+    def recode(self, code_of: Codes, labels: Labels) -> None:
+        """With other codes for the same texts; the last of `code_of` stands for absent."""
+        self._labels = labels
+        for name in TEXTS:
+            self._columns[name].recode(code_of)
 
     def taken(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of the columns, in the order in which the records came."""

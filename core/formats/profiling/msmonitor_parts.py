@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...findings import Problem
-from .msmonitor_columns import COLUMNS, NO_ROWS, tasks_of
+from .msmonitor_columns import COLUMNS, NO_ROWS, TEXTS, tasks_of
 from .msmonitor_log import MonitorLog
 from .timeline import NONE, Codes, Span
 
 MAX_MARKS = 100_000
-_CODES = ("name", "kind", "data_type", "algorithm")
 
 Rows = Mapping[str, npt.NDArray[Any]]
 
@@ -111,7 +110,7 @@ def log_of(parts: Sequence[MonitorPart]) -> MonitorLog:
 
 def _moved(rows: Rows, codes: Codes, first_file: int) -> Rows:
     """Columns with codes and files as all parts count them."""
-    moved = {name: values if name not in _CODES else codes[values] for name, values in rows.items()}
+    moved = {name: values if name not in TEXTS else codes[values] for name, values in rows.items()}
     return {**moved, "file": rows["file"] + np.int32(first_file)}
 
 

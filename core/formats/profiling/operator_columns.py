@@ -80,6 +80,18 @@ class Growing:
             self._values[self._n : n] = self._absent
             self._n = n
 
+    def drop(self, n: int) -> None:
+        """Without the first n rows."""
+        self._values, self._n = self._values[n : self._n].copy(), max(self._n - n, 0)
+
+    def values(self) -> _Array:
+        """All that were given; not a copy."""
+        return self._values[: self._n]
+
+    def recode(self, code_of: _Array) -> None:
+        """Each code as another one; the last of `code_of` stands for absent."""
+        self._values[: self._n] = code_of[self._values[: self._n]]
+
     def taken(self, since: int, n: int, *, is_last: bool) -> _Array:
         """The values from `since` to n; a copy, unless nothing is added any more."""
         self.reach(n)
@@ -176,6 +188,24 @@ class ColumnStore:
         if self._n_label_chars > MAX_LABEL_CHARS:
             message = f"the texts have more than {MAX_LABEL_CHARS:,} characters"
             raise LimitError(message, int(grid.lines[-1]) + 1)
+
+    def drop(self, n: int) -> None:
+        """Without the first n rows, and without texts that stand in no other row."""
+        self.n_rows -= n
+        for grown in (self.line, self.file, *self._arrays.values()):
+            grown.drop(n)
+        self._runs = []  # they know codes
+        for name, labels in self._labels.items():
+            grown = self._arrays[name]
+            texts = list(labels)
+            code_of = np.full(len(texts) + 1, NO_ID, np.int32)
+            used = [code for code in np.unique(grown.values()).tolist() if code != NO_ID]
+            code_of[used] = np.arange(len(used))
+            grown.recode(code_of)
+            self._labels[name] = {texts[code]: place for place, code in enumerate(used)}
+        self._n_label_chars = sum(
+            len(text) + _LABEL_OVERHEAD for labels in self._labels.values() for text in labels
+        )
 
     def _add(self, grid: Grid, file: int, device: int) -> None:
         n, at = len(grid.lines), self.n_rows

@@ -226,6 +226,12 @@ class OperatorReader:
         """
         return self._table(since, is_last=False)
 
+    def let_go(self, n: int) -> OperatorTable:
+        """The first n rows, which are not kept any more. Costs a copy of all rows."""
+        first = self.table().taken(np.arange(n))
+        self._store.drop(n)
+        return first
+
     def finish(self) -> OperatorTable:
         """Ends the file, and gives the columns away: nothing can be fed any more."""
         self.end()

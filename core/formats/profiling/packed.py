@@ -95,6 +95,18 @@ class GrowingPacked:
             self._values[self._n : n] = absent
             self._n = n
 
+    def drop(self, n: int) -> None:
+        """Without the first n rows."""
+        self._values, self._n = self._values[n : self._n].copy(), max(self._n - n, 0)
+
+    def values(self) -> _Array:
+        """All that were given, as narrow as they are; not a copy."""
+        return self._values[: self._n]
+
+    def recode(self, code_of: _Array) -> None:
+        """Each code as another one that is no larger; the last of `code_of` stands for absent."""
+        self._values[: self._n] = code_of[self._values[: self._n]]
+
     def taken(self, since: int, n: int, *, is_last: bool) -> Packed:
         """The values from `since` to n; a copy, unless nothing is added any more."""
         self.reach(n)

@@ -11,32 +11,23 @@ from npulse.core.formats.profiling.records import TypeTotal
 from ..advice import Advice
 from ..criteria import Criteria
 from ..profile import Profile
-from .bound import GroupBounds, group_bounds
-from .classes import Classes, classes_of
-from .moved_bytes import Moved, moved_of
+from .bound import group_bounds
+from .classes import classes_of
+from .gone import Gone, Groups, with_gone
+from .moved_bytes import moved_of
 from .patterns import advice_of_patterns
 from .shares import Part, Spread, spread_of, sums_by_core, sums_by_core_of_totals
-from .top import By, Top, top, top_of_totals
+from .top import By, top, top_of_totals
 from .top_advice import advice_of_top
 from .usable import Usable
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Groups of operators with class, bound and bytes, an element a group each; None where only sums are
-    recorded."""
-
-    top: Top
-    classes: Classes
-    bounds: GroupBounds | None = None
-    moved: Moved | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Operators:
     """table, usable: the rows and which of them count, None where only sums of types are recorded (totals).
 
-    types: grouped by type. spread: how concentrated the time is. cores: core type -> its time.
+    types: grouped by type. spread: how concentrated the time is. cores: core type -> its time. gone: rows of
+    a followed run that are kept no longer; they are in the groups by type and in nothing else.
     """
 
     table: OperatorTable | None
@@ -48,6 +39,7 @@ class Operators:
     wall_ns: int | None = None
     bound_ratio: float = 0.8
     advice: tuple[Advice, ...] = ()
+    gone: Gone | None = None
 
     def by(self, by: By) -> Groups:
         """The same operators grouped or ordered in another way."""
@@ -55,7 +47,8 @@ class Operators:
             return self.types
         if self.table is None or self.usable is None:
             return _of_totals(self.totals, by, self.wall_ns)
-        return _of_table(self.table, self.usable, by, self.wall_ns, self.bound_ratio)
+        groups = _of_table(self.table, self.usable, by, self.wall_ns, self.bound_ratio)
+        return groups if self.gone is None or by == "call" else with_gone(groups, self.gone, by)
 
 
 def operators_of(
@@ -92,6 +85,8 @@ def operators_of(
             ),
             *advice_of_patterns(profile, used, criteria),
         )
+        if profile.gone is not None:
+            found = replace(found, types=with_gone(types, profile.gone, "type"), gone=profile.gone)
         return replace(found, advice=said)
     if profile.types:
         types = _of_totals(profile.types, "type", wall_ns)

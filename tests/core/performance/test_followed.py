@@ -131,7 +131,7 @@ def test_what_came_last_stands_beside_the_sums(tmp_path: Path) -> None:
         facts = report(found).summary
         assert (facts["new_calls"], facts["new_us"]) == (2, 13.346)
         assert (facts["followed_files"], facts["followed_bytes"]) == (1, path.stat().st_size)
-        assert any("new since the look before: 2 calls" in line for line in report(found).told)
+        assert any("new since the look before: calls 2," in line for line in report(found).told)
     assert "new_calls" not in performance_table(found, "call").row(0)
 
 
