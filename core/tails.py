@@ -196,6 +196,11 @@ class Tails:
             known = self.kept[name] = (key, make())
         return cast("T", known[1])
 
+    def knows(self, path: Path) -> bool:
+        """Whether anything was read of a file, under whatever kind."""
+        with self._lock:
+            return any(known == path for known, _ in self._by_path)
+
     def let_go(self, path: Path, kind: object = None) -> None:
         """Forget a file and all that it told."""
         with self._lock:

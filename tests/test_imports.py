@@ -30,7 +30,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.precision", "core.memory", "core.performance", "core.device"),
     ("core.checkup", "core.capture", "core.watch", "core.report"),
     ("core.areas",),
-    ("core.diff",),
+    ("core.diff", "core.follow"),
     ("core.api",),
     ("keymaps", "sample_runs"),
     ("tui",),

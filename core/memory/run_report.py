@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import with_problems
@@ -49,10 +47,8 @@ def look(
 ) -> Memory:
     """The analysis of one selection. InputError where nothing of it can be read, UsageError for bad paths."""
     for path in (*options.source_roots, *options.kernel_objects):
-        if path == Path() or not path.exists():
-            raise UsageError(
-                f"no such path: '{'' if path == Path() else path}'", hint="see npulse memory --help"
-            )
+        if not path.exists():
+            raise UsageError(f"no such path: '{path}'", hint="see npulse memory --help")
     settings = Settings(
         criteria=Criteria.parse(options.criteria) if options.criteria else Criteria(),
         source_roots=options.source_roots,

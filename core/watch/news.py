@@ -15,10 +15,10 @@ def news_of(before: Report | None, after: Report) -> tuple[Finding, ...]:
     figures and words have become meanwhile; of several that are alike in this, the further ones are new.
     before: None where nothing was said yet: all errors are new. Cost: one pass over both reports.
     """
-    known = Counter(_key(finding) for finding in (before.findings if before is not None else ()))
+    known = Counter(key_of(finding) for finding in (before.findings if before is not None else ()))
     new = []
     for finding in after.findings:
-        key = _key(finding)
+        key = key_of(finding)
         if known[key]:
             known[key] -= 1
         elif finding.severity == "error":
@@ -26,6 +26,7 @@ def news_of(before: Report | None, after: Report) -> tuple[Finding, ...]:
     return tuple(sorted(new, key=lambda finding: finding.role != "origin"))
 
 
-def _key(finding: Finding) -> tuple[Any, ...]:
+def key_of(finding: Finding) -> tuple[Any, ...]:
+    """By what a finding is known again in a later look."""
     at = finding.location
     return finding.rule, finding.subject, at.artifact, at.rank, at.step

@@ -11,10 +11,18 @@ from npulse.core.errors import NpulseError, UsageError
 
 from .options import talk
 
-COMMANDS = ("open", "demo", "rules", "keys", "diff", *(area.command for area in AREAS if area.is_built))
+COMMANDS = (
+    "open",
+    "demo",
+    "rules",
+    "keys",
+    "diff",
+    "watch",
+    *(area.command for area in AREAS if area.is_built),
+)
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    *("recheck", "capture", "watch", "config", "merge"),
+    *("recheck", "capture", "config", "merge"),
     *("report", "serve", "doctor", "cache", "plugin", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
@@ -54,17 +62,19 @@ def run(argv: list[str]) -> int:
 _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
+    *("--interval", "--serve-status", "--on-finding", "--golden", "--area"),
 )
 """Options that may stand in front of the command together with a value."""
 
 
-_PATH_OPTIONS = ("--output", "-o", "--source-root", "--kernel-object")
+_PATH_OPTIONS = ("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden")
 
 
 def _refuse_empty(argv: list[str]) -> None:
     """UsageError for an empty path: it would be the current folder, which nobody named."""
     for before, word in zip(("", *argv), argv, strict=False):
-        if not word and (before in _PATH_OPTIONS or before not in _VALUE_OPTIONS):
+        is_empty = not word or (word.endswith("=") and word[:-1] in _PATH_OPTIONS)
+        if is_empty and (before in _PATH_OPTIONS or before not in _VALUE_OPTIONS):
             raise UsageError("no such path: ''", hint="give . for the current folder")
 
 

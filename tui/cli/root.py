@@ -173,6 +173,65 @@ def diff(
     return run_diff(options, run_a, run_b or run_a, round_b=round_b, top=top)
 
 
+@app.command(short_help="Follow a folder, one line a finding.")
+def watch(
+    path: Annotated[Path, typer.Argument(help="The folder (or file) that tools write into.", metavar="DIR")],
+    *,
+    interval: Annotated[
+        float, typer.Option("--interval", min=0, help="Seconds between looks (0: as soon as there is news).")
+    ] = 0,
+    once: Annotated[bool, typer.Option("--once", help="Look at what is there now, and end.")] = False,
+    serve_status: Annotated[
+        Path | None, typer.Option("--serve-status", help="Keep a small JSON file that says how it stands.")
+    ] = None,
+    on_finding: Annotated[
+        str | None, typer.Option("--on-finding", help="Command for each new error; its JSON is on stdin.")
+    ] = None,
+    golden: Annotated[
+        Path | None, typer.Option("--golden", help="A capture elsewhere to compare dumps with.")
+    ] = None,
+    area: Annotated[list[str] | None, typer.Option("--area", help="Only this area; several.")] = None,
+    format_name: Annotated[str, typer.Option("--format", help="text or jsonl.")] = "text",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Append to this file; it may be rotated.")
+    ] = None,
+    strict: o.StrictOption = False,
+    rank: o.RankOption = None,
+    step: o.StepOption = None,
+    source_root: o.SourceRootOption = None,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
+    mask: o.MaskOption = False,
+    lang: o.LangOption = None,
+) -> int:
+    """Follow a folder without a screen: one line a finding, as soon as it is known; SIGTERM ends it."""
+    from npulse.core.analysis import AnalysisOptions
+
+    from .watch import WatchOptions, run_watch
+
+    own = WatchOptions(
+        format_name=format_name,
+        output=output,
+        interval_s=interval,
+        once=once,
+        status=serve_status,
+        hook=on_finding,
+        golden=golden,
+        areas=tuple(area or ()),
+        strict=strict,
+        mask=mask,
+    )
+    asked = AnalysisOptions(
+        lang=o.chosen_lang(lang),
+        rank=rank,
+        step=step,
+        jobs=jobs,
+        cache=o.user_cache(no_cache),
+        source_roots=tuple(source_root or ()),
+    )
+    return run_watch(path, own, asked)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

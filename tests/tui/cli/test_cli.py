@@ -652,6 +652,8 @@ def test_next_steps_name_no_pane_that_is_not_built() -> None:
         ("overflow", ""),
         ("memory", "--rank", "1", ""),
         ("performance", ".", "-o", ""),
+        ("memory", ".", "--source-root", ""),
+        ("memory", ".", "--source-root="),
         ("",),
         ("--lang", "zh", ""),
         ("open", ""),

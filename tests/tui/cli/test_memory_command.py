@@ -99,6 +99,11 @@ def test_paths_that_are_none_are_refused(log: Path, capsys: pytest.CaptureFixtur
             assert "no such path" in capsys.readouterr().err
 
 
+def test_the_current_folder_is_a_source_root(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(log.parent)
+    assert run(["memory", str(log), "--source-root", "."]) == run(["memory", str(log)])
+
+
 def test_a_rank_that_is_not_there_is_told(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["memory", str(log), "--rank", "7"]) == 2
     assert "rank 7" in capsys.readouterr().err
