@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +25,7 @@ from .advice import Advice, words
 from .changes.compare import Changes, compare
 from .changes.side import side_of
 from .cluster import ToolTables, load_clusters
+from .copies import copies_of, export_of
 from .criteria import Settings
 from .following import Kept, kept_in
 from .loading import load_tables, with_timelines
@@ -183,10 +184,12 @@ def analyse(
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
     clock: Callable[[], float] = time.monotonic,
+    room: Path | None = None,
 ) -> Performance:
     """Analyse a round. on_update: called with what is known so far: of a large table its first
     rows and its sums by type, then tables, timelines later. tails: of a followed run: what did not change
-    since the last look is neither read nor analysed again, and updates are those of the first look.
+    since the last look is neither read nor analysed again, and updates are those of the first look. room: a
+    folder for copies of its raw sessions that msprof may export, None for none.
 
     earlier: the rounds before, oldest first. record: the round's manifest. Raises InputError where nothing of
     it can be read or nothing is of the step that is asked for, Cancelled.
@@ -237,9 +240,15 @@ def analyse(
     if settings.step is not None and (loaded or kernels):
         _check_step(run, settings.step, [profile for _, profiles in loaded for profile in profiles])
     before = _before(work, earlier)
-    if tails is not None:
+    if work.kept is not None and tails is not None:
+        loaded += _copies(work, files, raw, room)
         now_s = clock()
-        growth = {session.folder: growth_of(session, tails, root, now_s) for session in raw}
+        growth = {
+            session.folder: replace(
+                growth_of(session, tails, root, now_s), export=export_of(session, work.kept)
+            )
+            for session in raw
+        }
         found = replace(found, growth=growth)
     done = _together(work, found, files, loaded, kernels, raw, before, "complete", record)
     done = replace(done, since=_since(work, done))
@@ -253,6 +262,18 @@ def analyse(
             hint=_placed(work.problems[0]) if work.problems else "name the folder of a profile",
         )
     return done
+
+
+def _copies(
+    work: _Work, files: Sequence[ProfileFiles], raw: Sequence[Session], room: Path | None
+) -> Iterator[tuple[ProfileFiles, tuple[Profile, ...]]]:
+    """What exported copies of raw sessions tell, each in the job of its session."""
+    assert work.kept is not None
+    found = copies_of(raw, work.kept, work.root, room, work.problems, is_cancelled=work.is_cancelled)
+    for made in found.values():
+        name = made[0].name
+        job = next((one.job for one in files if f"{name}/".startswith(f"{one.name}/")), ".")
+        yield ProfileFiles(name, job, made[0].rank, {}), made
 
 
 def _since(work: _Work, done: Performance) -> Since | None:

@@ -19,6 +19,7 @@ from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.timeline import Timeline
 from npulse.core.tails import Tails
 
+from .export_copy import CopyExports
 from .operators.gone import Gone, folded
 from .operators.top import Top
 from .profile import Profile
@@ -44,7 +45,8 @@ class Kept:
 
     files: of each profile the files that are read on, also those that are gone; followed: how far they are;
     exported: the export that they are of; gone: rows that are kept no longer, by device. tables: of each
-    profile the last table by type, and what came with it.
+    profile the last table by type, and what came with it. exports: of raw sessions' copies; copies: what the
+    last one told of each.
     """
 
     files: dict[Any, tuple[Path, ...]] = field(default_factory=dict)
@@ -52,6 +54,8 @@ class Kept:
     exported: dict[str, str] = field(default_factory=dict)
     made: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     n_looks: int = 0
+    exports: CopyExports | None = None
+    copies: dict[Path, tuple[Profile, ...]] = field(default_factory=dict)
     gone: dict[str, dict[int, Gone]] = field(default_factory=dict)
     tables: dict[str, tuple[Top, Since | None]] = field(default_factory=dict)
     _once: dict[tuple[Path, str], _Once] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,13 @@ def _growth_figures(growth: RawGrowth) -> dict[str, Any]:
         "growth_bytes_per_s": growth.growth_bytes_per_s,
         "host_cpu_percent": list(growth.cpu_percent),
         "host_memory_bytes": list(growth.memory_bytes),
+        **({} if growth.export is None else {"is_copy_exported": growth.export.state == "exported"}),
     }
 
 
 def growth_lines(session: Session, growth: RawGrowth, levels: str, lang: Lang) -> list[str]:
     """A followed session in a few lines. levels: glyphs of a sparkline, low to high."""
-    rate = growth.growth_bytes_per_s
+    rate, export = growth.growth_bytes_per_s, growth.export
     lines = [
         say(
             RAW,
@@ -100,6 +102,13 @@ def growth_lines(session: Session, growth: RawGrowth, levels: str, lang: Lang) -
     if growth.memory_bytes:
         last = f"{growth.memory_bytes[-1] / 2**20:,.0f}"
         lines.append(say(RAW, "host-memory", lang, line=sparkline(growth.memory_bytes, levels), last=last))
+    if export is not None:
+        when = datetime.fromtimestamp(export.at_s).strftime("%H:%M:%S")
+        lines.append(
+            say(
+                RAW, f"export-{export.state}", lang, n=export.n_closed, at=when, why=safe_text(export.message)
+            )
+        )
     return lines
 
 

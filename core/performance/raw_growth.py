@@ -13,6 +13,8 @@ from npulse.core.formats.profiling.follow_slices import CPU, MEMORY, follow_samp
 from npulse.core.formats.profiling.session import Session
 from npulse.core.tails import Tails
 
+from .export_copy import Export
+
 N_CELLS = 40
 """Values of a sparkline."""
 WINDOW_S = 10.0
@@ -24,13 +26,14 @@ class RawGrowth:
     """n_new_slices, growth_bytes_per_s: against the oldest look of the last ten seconds, None at the first.
 
     cpu_percent (100: one core), memory_bytes: of the process, oldest first, means over equally many samples;
-    () where they are not recorded.
+    () where they are not recorded. export: how the export of a copy stands, None where there is none.
     """
 
     n_new_slices: int | None = None
     growth_bytes_per_s: float | None = None
     cpu_percent: tuple[float, ...] = ()
     memory_bytes: tuple[float, ...] = ()
+    export: Export | None = None
 
 
 @dataclass(slots=True)

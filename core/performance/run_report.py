@@ -120,6 +120,7 @@ def look(
         is_cancelled=is_cancelled,
         on_update=on_update,
         clock=clock,
+        room=options.cache.folder if options.cache is not None else None,
     )
     return replace(found, problems=(*found.problems, *problems)) if problems else found
 

@@ -199,6 +199,15 @@ RAW: Mapping[str, tuple[str, str]] = {
         "slices: {n:,}, closed: {closed:,}; {size:,} bytes, {rate} bytes/s",
         "分片 {n:,} 个，已关闭 {closed:,} 个；{size:,} 字节，{rate} 字节/秒",
     ),
+    "export-running": (
+        "msprof exports a copy of the {n:,} closed slices",
+        "msprof 正在导出 {n:,} 个已关闭分片的副本",
+    ),
+    "export-exported": (
+        "figures are of a copy of {n:,} closed slices, exported at {at}",
+        "数据来自 {n:,} 个已关闭分片的副本，导出于 {at}",
+    ),
+    "export-failed": ("the export of a copy failed at {at}: {why}", "副本导出失败（{at}）：{why}"),
     "host-cpu": ("host CPU {line} {last} % (100: one core)", "主机 CPU {line} {last} %（100 为一个核）"),
     "host-memory": ("host memory {line} {last} MiB", "主机内存 {line} {last} MiB"),
     "next": (
