@@ -6,8 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
@@ -24,10 +25,10 @@ from npulse.core.text import safe_text
 from .advice import Advice, words
 from .changes.compare import Changes, compare
 from .changes.side import side_of
-from .cluster import ToolTables, load_clusters
+from .cluster import Clusters, ToolTables, load_clusters
 from .copies import copies_of, export_of
 from .criteria import Settings
-from .following import Kept, kept_in
+from .following import Kept, The, kept_in
 from .loading import load_tables, with_timelines
 from .one_step import of_step, steps_in
 from .operators.analysis import Operators, operators_of
@@ -38,11 +39,12 @@ from .profile import Profile
 from .ranks.advice import Ranks, ranks_of
 from .raw_growth import RawGrowth, growth_of
 from .since import Since
-from .sources import KERNELS, RAW, ProfileFiles, profiles_in
+from .sources import CLUSTERS, KERNELS, RAW, ProfileFiles, profiles_in
 from .texts import TEXTS
 from .wall.analysis import WallAnalysis, analyse_wall
 from .wall.bottleneck import Answer
 
+MadeT = TypeVar("MadeT")
 Stage = Literal["reading", "tables", "complete"]
 Earlier = Sequence[tuple[str, tuple[Artifact, ...]]]
 
@@ -136,6 +138,13 @@ class _Work:
         """What is found again at the next look of a followed run."""
         return None if self.tails is None else kept_in(self.tails)
 
+    def again(self, key: Any, of: Sequence[Any], make: Callable[[], MadeT]) -> MadeT:
+        """What is made of these; of the same ones what the last look made."""
+        if self.kept is None:
+            return make()
+        made: MadeT = self.kept.again(key, of, make)
+        return made
+
     def analysed(self, profile: Profile, record: Mapping[str, Any] | None) -> Analysed:
         """What is said of a profile; made once, however often there is an update, or a look at it."""
 
@@ -144,10 +153,7 @@ class _Work:
 
         done = self._done.get(id(profile))
         if done is None or done[0] is not profile:
-            if self.kept is None:
-                one = make()
-            else:
-                one = self.kept.again(("analysed", profile.name), (profile, self.settings, record), make)
+            one = self.again(("analysed", profile.name), (profile, self.settings, record), make)
             done = self._done[id(profile)] = (profile, one)
         return done[1]
 
@@ -218,7 +224,7 @@ def analyse(
         loaded.append((one, profiles))
         if on_update is not None:
             on_update(_together(work, found, files, loaded, (), (), None, "tables", record))
-    clusters = load_clusters(artifacts, root, work.problems, is_cancelled=is_cancelled)
+    clusters = _clusters(work, artifacts)
     found = replace(found, tool_tables=clusters.told)
     loaded += _ranks_of_clusters(work, clusters.profiles, loaded)
     kernels = _kernels(work, artifacts)
@@ -279,7 +285,7 @@ def _copies(
 def _since(work: _Work, done: Performance) -> Since | None:
     """What came to the profile that is shown; those beside it are kept for the look at which they are."""
     told = {
-        one.profile.name: work.kept.since(one.profile.name, one.operators.types.top)
+        one.profile.name: work.kept.since(one.profile.name, work.settings.step, one.operators.types.top)
         for one in done.profiles
         if work.kept is not None and one.operators is not None
     }
@@ -341,7 +347,11 @@ def _together(
     profiles = tuple(_by_its_ranks(one, ranks) for one in profiles)
     main = _main(work.settings, profiles, ranks)
     changes = (
-        _changes(work.settings, profiles[main], before, found.round)
+        work.again(
+            "changes",
+            (profiles[main].profile, work.settings, The(before)),
+            partial(_changes, work.settings, profiles[main], before, found.round),
+        )
         if before is not None and profiles
         else None
     )
@@ -383,7 +393,11 @@ def _ranks(
     for job, members in jobs.items():
         if len({profile.rank for profile in members}) + len(never.get(job, ())) < 2:
             continue
-        found.append(ranks_of(job, members, walls, work.settings.criteria, never.get(job, ())))
+        criteria, missing = work.settings.criteria, never.get(job, [])
+        of = (*members, tuple(missing), criteria)
+        found.append(
+            work.again(("ranks", job), of, partial(ranks_of, job, members, walls, criteria, missing))
+        )
     return tuple(found)
 
 
@@ -444,15 +458,32 @@ def _kernels(work: _Work, artifacts: Sequence[Artifact]) -> tuple[KernelProfile,
         if artifact.kind not in KERNELS:
             continue
         try:
-            made = read_kernels(
-                artifact.path, root=work.root, progress=work.progress, is_cancelled=work.is_cancelled
-            )
+            made = work.again(("kernels", artifact.path), (artifact,), partial(_read_kernels, work, artifact))
         except InputError as error:
             work.problems.append(Problem.from_error(error, artifact.relative))
             continue
         found += made
         work.problems += (problem for kernel in made for problem in kernel.problems)
     return tuple(found)
+
+
+def _read_kernels(work: _Work, artifact: Artifact) -> tuple[KernelProfile, ...]:
+    return tuple(
+        read_kernels(artifact.path, root=work.root, progress=work.progress, is_cancelled=work.is_cancelled)
+    )
+
+
+def _clusters(work: _Work, artifacts: Sequence[Artifact]) -> Clusters:
+    """What the vendor's cluster analysis left; what of it cannot be read is told."""
+    mine = tuple(one for one in artifacts if one.kind in CLUSTERS)
+
+    def make() -> tuple[Clusters, list[Problem]]:
+        problems: list[Problem] = []
+        return load_clusters(mine, work.root, problems, is_cancelled=work.is_cancelled), problems
+
+    found, problems = work.again("clusters", mine, make)
+    work.problems += problems
+    return found
 
 
 def _raw(work: _Work, files: Sequence[ProfileFiles]) -> tuple[Session, ...]:
@@ -475,6 +506,13 @@ def _raw(work: _Work, files: Sequence[ProfileFiles]) -> tuple[Session, ...]:
 def _before(work: _Work, earlier: Earlier) -> Performance | None:
     """The last round before this one that has a profile with rows. What of it cannot be read is told: what
     is missing there would look new here."""
+    found = work.again("before", (tuple(earlier), work.settings), partial(_read_before, work, earlier))
+    if found is not None:
+        work.problems += found.problems
+    return found
+
+
+def _read_before(work: _Work, earlier: Earlier) -> Performance | None:
     for name, artifacts in reversed(earlier):
         quiet = _Work(work.root, work.settings, work.progress, work.is_cancelled)
         files = [one for one in profiles_in(artifacts) if one.operators is not None or one.is_measured]
@@ -485,7 +523,6 @@ def _before(work: _Work, earlier: Earlier) -> Performance | None:
         empty = Performance(work.root, name, work.settings, artifacts)
         done = _together(quiet, empty, files, loaded, (), (), None, "complete", None)
         if any(one.operators is not None and one.operators.usable is not None for one in done.profiles):
-            work.problems += done.problems
             return done
     return None
 

@@ -57,7 +57,7 @@ class Kept:
     exports: CopyExports | None = None
     copies: dict[Path, tuple[Profile, ...]] = field(default_factory=dict)
     gone: dict[str, dict[int, Gone]] = field(default_factory=dict)
-    tables: dict[str, tuple[Top, Since | None]] = field(default_factory=dict)
+    tables: dict[tuple[str, int | None], tuple[Top, Since | None]] = field(default_factory=dict)
     _once: dict[tuple[Path, str], _Once] = field(default_factory=dict)
 
     def once(
@@ -83,15 +83,12 @@ class Kept:
         for device, one in folded(rows).items():
             sums[device] = sums[device] + one if device in sums else one
 
-    def since(self, name: str, now: Top) -> Since | None:
-        """What came to a profile with the last look that found something; None at the first one."""
-        before, told = self.tables.get(name, (None, None))
-        if before is None:
-            self.tables[name] = now, None
-            return None
-        if now is not before and (new := since(before, now)) != Since():
+    def since(self, name: str, step: int | None, now: Top) -> Since | None:
+        """What came to a profile (or a step of it) with the last look that found something; None at first."""
+        before, told = self.tables.get((name, step), (None, None))
+        if before is not None and now is not before and (new := since(before, now)) != Since():
             told = new
-        self.tables[name] = now, told
+        self.tables[name, step] = now, told
         return told
 
     def again(self, key: Any, of: Sequence[Any], make: Callable[[], Any]) -> Any:
@@ -100,6 +97,20 @@ class Kept:
         if kept is None or not _are_same(kept[0], of):
             kept = self.made[key] = (tuple(of), make())
         return kept[1]
+
+
+class The:
+    """An object that is the same only as itself: what holds arrays is not compared."""
+
+    __slots__ = ("_it",)
+
+    def __init__(self, it: object) -> None:
+        self._it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, The) and self._it is other._it
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _are_same(before: Sequence[Any], now: Sequence[Any]) -> bool:

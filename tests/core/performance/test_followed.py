@@ -40,9 +40,9 @@ def rows(first: int, n: int) -> str:
     )
 
 
-def session(folder: Path) -> Path:
+def session(folder: Path, rank: int = 0) -> Path:
     """A session whose table has only its header; returns the table."""
-    output = folder / "host_0_20260101000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output = folder / f"host_{rank}_20260101000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
     output.mkdir(parents=True)
     path = output / "op_summary_20260120111213.csv"
     path.write_text(HEADER)
@@ -176,6 +176,30 @@ def test_the_trace_grows_with_the_table(tmp_path: Path) -> None:
         assert without_following(report(found)) == without_following(report(told))
         assert found.shown is not None and found.shown.profile.timeline is not None
     assert len(found.shown.profile.timeline.tasks) == 40
+
+
+def test_of_several_ranks_only_the_one_that_grew_is_analysed_again(tmp_path: Path) -> None:
+    folder, tails = tmp_path / "run", Tails()
+    for name, n in (("round_0", 20), ("round_1", 30)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "round.toml").write_text(f'name = "{name}"\n')
+        for rank in range(3):
+            path = session(folder / name, rank)
+            append(path, rows(0, n))
+            (path.parent.parent / f"profiler_info_{rank}.json").write_text(json.dumps({"rank_id": rank}))
+    first = look_at(folder, tails)
+    again = look_at(folder, tails)
+    append(path, rows(30, 5))
+    second = look_at(folder, tails)
+    cold = look_at(folder, None)
+    assert first.changes is not None and [len(one.profiles) for one in (first, again, second)] == [3] * 3
+    tables = [[one.operators.types for one in found.profiles] for found in (first, again, second)]  # type: ignore[union-attr]
+    assert all(new is old for new, old in zip(tables[1], tables[0], strict=True))
+    assert [new is old for new, old in zip(tables[2], tables[0], strict=True)] == [True, True, False]
+    assert again.changes is first.changes
+    assert [len(one.profiles) for one in second.ranks] == [3] and second.ranks[0] is not first.ranks[0]
+    assert again.ranks[0] is first.ranks[0]
+    assert without_following(report(second)) == without_following(report(cold))
 
 
 @pytest.mark.budget
