@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from npulse.core.findings import Problem
-from npulse.core.formats.profiling.follow import Followed
+from npulse.core.formats.profiling.follow import Followed, is_kept
 from npulse.core.formats.profiling.msmonitor_log import FILE_NAME, MonitorLog
 from npulse.core.formats.profiling.operator_files import OperatorFiles
 from npulse.core.formats.profiling.operators import OperatorTable
@@ -146,12 +146,14 @@ def signature_of(path: Path) -> Signature:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def monitor_paths(kept: Kept, paths: Sequence[Path]) -> tuple[Path, ...]:
+def monitor_paths(kept: Kept, tails: Tails, paths: Sequence[Path]) -> tuple[Path, ...]:
     """The files of one process of msMonitor, those that are gone with them."""
     first = paths[0]
     match = FILE_NAME.fullmatch(first.name)
-    key = ("monitor", first.parent, (match[1], match[3]) if match else first.name)
-    return _with_gone(kept, key, paths, tails=None)
+    key = ("msmonitor", first.parent, (match[1], match[3]) if match else first.name)
+    return _with_gone(
+        kept, key, [one for one in paths if one.exists() or is_kept(one, tails, "msmonitor")], tails
+    )
 
 
 def operator_paths(kept: Kept, tails: Tails, chosen: OperatorFiles, name: str) -> tuple[Path, ...]:
@@ -163,19 +165,16 @@ def operator_paths(kept: Kept, tails: Tails, chosen: OperatorFiles, name: str) -
                 tails.let_go(path, "operators")
         kept.gone.pop(name, None)
         kept.exported[name] = chosen.exported
-    return _with_gone(kept, key, chosen.files, tails)
-
-
-def _with_gone(kept: Kept, key: Any, paths: Iterable[Path], tails: Tails | None) -> tuple[Path, ...]:
-    now = tuple(paths)
-    gone = []
+    files = [path for path in chosen.files if path.exists() or is_kept(path, tails, "operators")]
     for path in kept.files.get(key, ()):
-        if path in now:
-            continue
-        if path.exists() and tails is not None:  # still there, of another set
+        if path not in files and path.exists():  # still there, of another set
             tails.let_go(path, "operators")
-        else:
-            gone.append(path)
-    together = (*gone, *now)
-    kept.files[key] = together
-    return together
+    return _with_gone(kept, key, files or chosen.files, tails)
+
+
+def _with_gone(kept: Kept, key: Any, paths: Iterable[Path], tails: Tails) -> tuple[Path, ...]:
+    """These files, and those of earlier looks that are gone and of which something is kept."""
+    now = tuple(paths)
+    gone = tuple(path for path in kept.files.get(key, ()) if path not in now and is_kept(path, tails, key[0]))
+    kept.files[key] = (*gone, *now)
+    return kept.files[key]

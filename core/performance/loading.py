@@ -244,7 +244,7 @@ def _monitor_log(reading: Reading) -> MonitorLog | None:
             return read_msmonitor(paths, root=reading.root, **reading.steering)
         name, kept = reading.files.name, reading.kept
         log, kept.followed[name] = follow_msmonitor(
-            monitor_paths(kept, paths),
+            monitor_paths(kept, reading.tails, paths),
             reading.tails,
             root=reading.root,
             let_go=lambda rows: kept.let_go(name, monitor_operators(rows)),

@@ -28,6 +28,7 @@ from .trace import MAX_FILE_BYTES, TraceReader
 from .trace_timeline import ARGS, TimelineBuilder
 
 MadeT = TypeVar("MadeT")
+TailT = TypeVar("TailT", "OperatorTail", "MonitorTail")
 RowsT = TypeVar("RowsT", contravariant=True)
 
 
@@ -37,7 +38,7 @@ class LetGo(Protocol[RowsT]):
     def __call__(self, rows: RowsT, /) -> object: ...
 
 
-MAX_KEPT_ROWS = 2_000_000
+MAX_KEPT_ROWS = 1_000_000
 """Of the files of one profile. Beyond it so many of the oldest are let go that half as many are left."""
 _NO_LIMIT = 1 << 62
 
@@ -193,9 +194,9 @@ def follow_msmonitor(
         log = log_of(parts)
         return replace(log, problems=(*failed, *log.problems, *restarts(found, root)))
 
-    _shorten([one.reader for one in found])
+    found = _shortened(found, tails, "msmonitor")
     n_rows = [one.reader.n_rows for one in found]
-    log = _once(tails, ("msmonitor", found[0].path), found, (n_rows, failed), made)
+    log = _once(tails, ("msmonitor", *paths[:1]), found, (n_rows, failed), made)
     return log, _followed(found, [one.reader.log.has_rest for one in found])
 
 
@@ -223,7 +224,7 @@ def follow_operators(
     def made() -> OperatorTable | None:
         return _table_of(found, failed, root)
 
-    _shorten([one.reader for one in found])
+    found = _shortened(found, tails, "operators")
     n_rows = [one.reader.n_rows for one in found]
     table = _once(tails, ("operators", *paths[:1]), found, (n_rows, failed), made)
     return table, _followed(found, [one.reader.table.has_rest for one in found])
@@ -306,13 +307,33 @@ def restarts(found: Sequence[Generation[ReaderT]], root: Path | None) -> tuple[P
     return tuple(problems)
 
 
-def _shorten(tails: Sequence[OperatorTail] | Sequence[MonitorTail]) -> None:
-    """Let the oldest rows of all files go, where they are too many together."""
-    n_left = n_over(sum(tail.n_rows for tail in tails))
-    for tail in tails:
-        n = min(n_left, tail.n_rows)
-        tail.shorten(n)
+def is_kept(path: Path, tails: Tails, kind: str) -> bool:
+    """Whether anything is kept of a file that is gone. kind: "msmonitor" or "operators"."""
+    try:
+        return bool(tails.read(path, None, _no_reader, kind=kind))
+    except InputError:
+        return False
+
+
+def _no_reader() -> OperatorTail:
+    raise InputError("the file is here again")
+
+
+def _shortened(found: list[Generation[TailT]], tails: Tails, kind: str) -> list[Generation[TailT]]:
+    """Let the oldest rows of all files go, where they are too many together; and files that are gone and have
+    none left: one a rotation, they would add up."""
+    n_left = n_over(sum(one.reader.n_rows for one in found))
+    emptied = set()
+    for one in found:
+        n = min(n_left, one.reader.n_rows)
+        one.reader.shorten(n)
         n_left -= n
+        if n and not one.path.exists():
+            emptied.add(one.path)
+    emptied -= {one.path for one in found if one.reader.n_rows}
+    for path in emptied:
+        tails.let_go(path, kind)
+    return [one for one in found if one.path not in emptied]
 
 
 def _once(

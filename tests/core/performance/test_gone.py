@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.formats.profiling import follow
-from npulse.core.formats.profiling.follow import follow_msmonitor, follow_operators
+from npulse.core.formats.profiling.follow import follow_msmonitor, follow_operators, is_kept
 from npulse.core.formats.profiling.msmonitor_log import MonitorLog
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.performance.analyse import Performance
+from npulse.core.performance.following import kept_in
 from npulse.core.performance.operators.gone import Gone, TypeSum, folded
 from npulse.core.performance.operators.top import By
 from npulse.core.performance.report import report
@@ -159,3 +160,24 @@ def test_sums_of_two_tables_are_those_of_one() -> None:
         "Add": TypeSum(6, 24_000, 1500, 6500),
         "Cast": TypeSum(1, 3000, 3000, 3000),
     }
+
+
+def test_files_that_are_gone_do_not_add_up(tmp_path: Path) -> None:
+    """A file a minute, of which the last two are there."""
+    tails, names = Tails(), []
+    for n in range(60):
+        path = tmp_path / f"msmonitor_7_2026012011{n:02}00456_0.jsonl"
+        path.write_text("".join(monitor_line(i) for i in range(10 * n, 10 * n + 10)))
+        names.append(path)
+        if n > 1:
+            names[n - 2].unlink()
+        found = look_at(tmp_path, tails)
+    assert found.followed is not None and found.followed.n_files <= MOST // 10 + 2
+    kept = kept_in(tails)
+    assert [len(paths) for paths in kept.files.values()] == [found.followed.n_files]
+    assert not any(is_kept(path, tails, "msmonitor") for path in names[: -MOST // 10 - 2])
+    top = sums(found, "type")
+    assert sum(n_calls for _, n_calls, *_ in top) == 600
+    shown = found.shown
+    assert shown is not None and shown.profile.gone is not None
+    assert sum(one.n_calls for one in shown.profile.gone.types.values()) >= 600 - MOST
