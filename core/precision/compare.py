@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from npulse.core.cache import Cache
-from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
@@ -26,27 +23,30 @@ from npulse.core.progress import (
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
+from npulse.core.tails import Tails
 
 from . import remember
+from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes, with_open
+from .captured import tensor_jobs as tensor_jobs
 from .collectives import Walk, carry_through_collectives
 from .links import link, share_measurements
-from .pairing import Pairing, pair_by_name
+from .live import Growth, Known
+from .pairing import pair_by_name
 from .roles import UNKNOWN_ROLE, Roles, assign_roles
-from .rows import Rows, TensorRows, new_rows, tensor_rows
-from .settle import settle_statistics, settle_tensors, settle_values, store_examination, store_measured
+from .rows import Rows, TensorRows
+from .rows import tensor_rows as tensor_rows
+from .settle import settle_statistics, settle_tensors, store_examination, store_measured
 from .totals import PairMetrics
 from .verdict import Criteria
-from .work import TensorJob, TensorSide, look_closer, measure
+from .work import TensorJob, look_closer, measure
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
 
-PairCalls = Callable[[Dump, Dump], Pairing]
-
 
 @dataclass(frozen=True, slots=True)
 class RankComparison:
-    """One rank and step of both captures, compared."""
+    """One rank and step of both captures, compared. growth: what is not there yet where a side is written."""
 
     rank: int | None
     step: int | None
@@ -56,6 +56,7 @@ class RankComparison:
     roles: Roles
     construct: Construct | None
     stacks: Stacks | None = None
+    growth: Growth | None = None
 
     def frames_of(self, call: int) -> tuple[Frame, ...]:
         """Python call stack of a call of the sequence, innermost first; () where none is at hand."""
@@ -73,10 +74,16 @@ class Comparison:
     problems: tuple[Problem, ...]
     stage: str
 
+    @property
+    def is_growing(self) -> bool:
+        """Whether a capture still runs, so that all that is told is so far."""
+        return any(rank.growth is not None for rank in self.ranks)
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler."""
+    """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler. tails:
+    of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_by_name
@@ -86,6 +93,7 @@ class Settings:
     cache: Cache | None = None
     rank: int | None = None
     step: int | None = None
+    tails: Tails | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,7 @@ class _Unexamined:
     differing: Sequence[tuple[TensorJob, PairMetrics]]
     problems: Sequence[Problem]
     key: str | None
+    known: Known
 
 
 def compare_captures(
@@ -122,27 +131,31 @@ def compare_captures(
     if pair.target and not couples:
         raise _nothing_asked_for(pair, settings)
     dump_paths = [artifact.path for couple in couples for artifact in couple]
-    as_read = remember.stamp(dump_paths) if settings.cache else None
-    problems = _without_counterpart(pair, settings)
+    cache = settings.cache if settings.tails is None else None
+    as_read = remember.stamp(dump_paths) if cache else None
+    problems: list[Problem] = []
     loaded, couples = _load_all(pair, couples, settings, problems, progress, is_cancelled)
-    n_bytes = sum(_tensor_bytes(tensors) for _, tensors, _, _ in loaded)
-    problems += [p for _, _, _, found in loaded for p in found]
+    problems[:0] = _without_counterpart(pair, settings, any(one.growth for one in loaded))
+    problems += [p for one in loaded for p in one.problems]
+    all_jobs = [jobs_of(pair, one, is_followed=settings.tails is not None) for one in loaded]
+    n_bytes = sum(
+        unread_bytes(one.tensors, one.known, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)
+    )
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
         unexamined: list[_Unexamined] = []
-        for rows, tensors, _, _ in loaded:
-            jobs = tensor_jobs(rows, tensors, pair.root_of("target"), pair.root_of("golden"))
-            key = remember.key(jobs, (rows.target, rows.golden)) if settings.cache else None
-            kept = remember.load(settings.cache, key, jobs) if settings.cache and key else None
+        for place, (one, jobs) in enumerate(zip(loaded, all_jobs, strict=True)):
+            rows, tensors = one.rows, one.tensors
+            key = remember.key(jobs, (rows.target, rows.golden)) if cache else None
+            kept = remember.load(cache, key, jobs) if cache and key else None
             known = remember.restore(rows, jobs, kept) if kept is not None else None
             if known is not None:
                 problems += known
                 settle_tensors(rows, tensors, settings.criteria)
             else:
-                found, differing = _first_read(
-                    executor, rows, tensors, jobs, settings, progress, is_cancelled
-                )
+                found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
                 problems += found
-                unexamined.append(_Unexamined(rows, jobs, differing, found, key))
+                unexamined.append(_Unexamined(rows, jobs, differing, found, key, one.known))
+                loaded[place] = with_open(one, n_open)
             settle_statistics(rows, tensors, settings.criteria)
         comparison = _judge(
             pair, couples, loaded, settings, problems, "first read" if unexamined else "complete"
@@ -151,14 +164,13 @@ def compare_captures(
             if on_update is not None:
                 on_update(comparison)
             for part in unexamined:
-                _second_read(executor, part.rows, part.differing, progress, is_cancelled)
-                if settings.cache and as_read == remember.stamp(dump_paths):
+                _second_read(executor, part, progress, is_cancelled)
+                if cache and as_read == remember.stamp(dump_paths):
                     dumps = (part.rows.target, part.rows.golden)
-                    remember.save(settings.cache, part.key, part.rows, part.jobs, dumps, part.problems)
+                    remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
     return Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
 
 
-_Loaded = tuple[Rows, TensorRows, Construct | None, list[Problem]]
 _Couple = tuple[Artifact, Artifact]
 
 
@@ -169,8 +181,13 @@ def _nothing_asked_for(pair: CapturePair, settings: Settings) -> InputError:
     return InputError(f"no {' of '.join(asked)} in both captures", path=pair.target_root, hint=hint)
 
 
-def _without_counterpart(pair: CapturePair, settings: Settings) -> list[Problem]:
-    """Rank-steps that were asked for and that one side alone has: nothing can be said of them."""
+def _without_counterpart(pair: CapturePair, settings: Settings, is_growing: bool) -> list[Problem]:
+    """Rank-steps that were asked for and that one side alone has: nothing can be said of them.
+
+    While a capture runs the next ones are still to come.
+    """
+    if is_growing:
+        return []
     return [
         Problem(
             a.relative,
@@ -190,15 +207,25 @@ def _load_all(
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> tuple[list[_Loaded], list[_Couple]]:
+) -> tuple[list[Loaded], list[_Couple]]:
     """What can be read, and its couples; the rest goes to `problems`. InputError if none can."""
-    loaded: list[_Loaded] = []
+    loaded: list[Loaded] = []
     readable: list[_Couple] = []
     first: InputError | None = None
     for done, (target, golden) in enumerate(couples):
         progress(Progress("read", done, len(couples), "ranks"))
         try:
-            loaded.append(_load(pair, target, golden, settings, progress, is_cancelled))
+            one = load(
+                pair,
+                target,
+                golden,
+                pair_calls=settings.pair_calls,
+                criteria=settings.criteria,
+                tails=settings.tails,
+                progress=progress,
+                is_cancelled=is_cancelled,
+            )
+            loaded.append(one)
             readable.append((target, golden))
         except InputError as error:
             first = first or error
@@ -213,85 +240,35 @@ def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Pro
     return Problem.from_error(error, where)
 
 
-def _load(
-    pair: CapturePair,
-    target: Artifact,
-    golden: Artifact,
-    settings: Settings,
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
-) -> _Loaded:
-    dumps = [
-        read_rank(artifact.path, pair.root_of(side), progress, is_cancelled)
-        for artifact, side in ((target, "target"), (golden, "golden"))
-    ]
-    problems = [problem for dump in dumps for problem in dump.problems]
-    rows = new_rows(settings.pair_calls(dumps[0], dumps[1]), dumps[0], dumps[1])
-    construct = _hierarchy(rows, pair, problems)
-    tensors = tensor_rows(rows)
-    settle_values(rows, settings.criteria)
-    return rows, tensors, construct, problems
-
-
-def _hierarchy(rows: Rows, pair: CapturePair, problems: list[Problem]) -> Construct | None:
-    """The target's hierarchy, and what the golden one says of calls that the target does not have."""
-    construct = hierarchy_of(rows.target, pair.target_root, problems, pair.relative)
-    if not (rows.pairing.target_call < 0).any():
-        return construct
-    other = hierarchy_of(rows.golden, pair.golden_root, problems, pair.relative)
-    if construct is None or other is None:
-        return construct or other
-    return replace(construct, parents={**other.parents, **construct.parents})
-
-
-def _tensor_bytes(tensors: TensorRows) -> float:
-    return float(np.nansum(tensors.n_elements[tensors.has_files]) * 4)
-
-
-def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root: Path) -> list[TensorJob]:
-    """One job for each row whose elements were captured on both sides, in execution order."""
-
-    def side(dump: Dump, folder: Path, leaf: int, root: Path) -> TensorSide:
-        t = dump.leaves
-        dtype, shape = int(t.dtype[leaf]), int(t.shape[leaf])
-        return TensorSide(
-            folder,
-            t.data_names[int(t.data_name[leaf])],
-            root,
-            t.dtypes[dtype] if dtype >= 0 else None,
-            t.shapes[shape] if shape >= 0 else None,
-        )
-
-    of_target, of_golden = rows.target.tensor_dir, rows.golden.tensor_dir
-    picked = np.flatnonzero(tensors.has_files & tensors.shape_equal & ~(tensors.n_elements == 0))
-    return [
-        TensorJob(
-            int(tensors.index[i]),
-            side(rows.target, of_target, int(tensors.target[i]), target_root),
-            side(rows.golden, of_golden, int(tensors.golden[i]), golden_root),
-        )
-        for i in picked
-    ]
-
-
 def _first_read(
     executor: Executor,
-    rows: Rows,
-    tensors: TensorRows,
+    one: Loaded,
     jobs: Sequence[TensorJob],
     settings: Settings,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> tuple[list[Problem], list[tuple[TensorJob, PairMetrics]]]:
+) -> tuple[list[Problem], list[tuple[TensorJob, PairMetrics]], int]:
+    """What could not be read, what is worth a second look, and how many files are half written."""
+    rows, tensors, known = one.rows, one.tensors, one.known
     problems: list[Problem] = []
     differing: list[tuple[TensorJob, PairMetrics]] = []
+    n_open = 0
+    before = [known.measured(job) for job in jobs]
+    new = [job for job, result in zip(jobs, before, strict=True) if result is None]
 
     def step(done: int) -> None:
-        progress(Progress("compare", done, len(jobs), "tensors"))
+        progress(Progress("compare", done, len(new), "tensors"))
 
     place_of_row = {int(row): place for place, row in enumerate(tensors.index)}
-    results = ordered_results(executor, measure, jobs, is_cancelled=is_cancelled, on_done=step)
-    for job, result in zip(jobs, results, strict=True):
+    results = ordered_results(executor, measure, new, is_cancelled=is_cancelled, on_done=step)
+    for job, earlier in zip(jobs, before, strict=True):
+        result = earlier
+        if result is None:
+            result = next(results)
+            known.keep_measured(job, result)
+        if result.problems and one.growth is not None and known.may_be_half_written(job):
+            n_open += 1
+            continue
         problems += result.problems
         store_measured(rows, result)
         if result.coarser is not None:
@@ -299,7 +276,7 @@ def _first_read(
         if result.metrics is not None and _is_worth_a_second_look(result.metrics):
             differing.append((job, result.metrics))
     settle_tensors(rows, tensors, settings.criteria)
-    return problems, differing
+    return problems, differing, n_open
 
 
 def _declare(tensors: TensorRows, place: int, dtype: Dtype) -> None:
@@ -315,23 +292,27 @@ def _is_worth_a_second_look(metrics: PairMetrics) -> bool:
 
 
 def _second_read(
-    executor: Executor,
-    rows: Rows,
-    differing: Sequence[tuple[TensorJob, PairMetrics]],
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
+    executor: Executor, part: _Unexamined, progress: ProgressCallback, is_cancelled: IsCancelled
 ) -> None:
-    def step(done: int) -> None:
-        progress(Progress("look closer", done, len(differing), "tensors"))
+    before = [part.known.examined(job) for job, _ in part.differing]
+    new = [pair for pair, result in zip(part.differing, before, strict=True) if result is None]
 
-    for result in ordered_results(executor, look_closer, differing, is_cancelled=is_cancelled, on_done=step):
-        store_examination(rows, result)
+    def step(done: int) -> None:
+        progress(Progress("look closer", done, len(new), "tensors"))
+
+    results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
+    for (job, _), earlier in zip(part.differing, before, strict=True):
+        result = earlier
+        if result is None:
+            result = next(results)
+            part.known.keep_examined(job, result)
+        store_examination(part.rows, result)
 
 
 def _judge(
     pair: CapturePair,
     couples: Sequence[tuple[Artifact, Artifact]],
-    loaded: Sequence[_Loaded],
+    loaded: Sequence[Loaded],
     settings: Settings,
     problems: list[Problem],
     stage: str,
@@ -339,7 +320,8 @@ def _judge(
     ranks: list[RankComparison] = []
     walks: list[Walk] = []
     differing_steps: set[int] = set()
-    for (target, _), (rows, _, construct, _) in zip(couples, loaded, strict=True):
+    for (target, _), one in zip(couples, loaded, strict=True):
+        rows, construct = one.rows, one.construct
         step = target.step or 0
         is_later = any(other < step for other in differing_steps)
         is_trained = any((other.step or 0) < step for other, _ in couples)
@@ -351,12 +333,21 @@ def _judge(
         if roles.origins or (roles.call == UNKNOWN_ROLE).any():
             differing_steps.add(step)
         ranks.append(
-            RankComparison(target.rank, target.step, rows.target, rows.golden, rows, roles, construct)
+            RankComparison(
+                target.rank,
+                target.step,
+                rows.target,
+                rows.golden,
+                rows,
+                roles,
+                construct,
+                growth=one.growth,
+            )
         )
     told = tuple(
-        replace(rank, stacks=stacks_of(rank.target, pair.target_root, problems, pair.relative))
+        replace(rank, stacks=stacks_beside(pair, one.sides[0], settings.tails, problems))
         if rank.roles.origins
         else rank
-        for rank in carry_through_collectives(ranks, walks)
+        for rank, one in zip(carry_through_collectives(ranks, walks), loaded, strict=True)
     )
     return Comparison(pair, told, settings.criteria, tuple(problems), stage)

@@ -13,7 +13,8 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
-from .compare import Comparison, RankComparison, tensor_jobs
+from .captured import tensor_jobs
+from .compare import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
 from .roles import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows

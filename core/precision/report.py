@@ -35,6 +35,7 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         *_above_rounding(comparison, lang),
         *_other_content(comparison, lang),
         *_notes(comparison, lang),
+        *_pending(comparison, lang),
     ]
     pair = comparison.pair
     is_one_run = pair.target_root == pair.golden_root
@@ -64,8 +65,9 @@ def pair_title(comparison: Comparison) -> str:
 
 
 def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
-    """fail, incomplete, unknown, warn or pass; unknown is never a pass."""
-    has_unknown = not comparison.ranks or any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks)
+    """fail, incomplete, unknown, warn or pass; unknown is never a pass, nor is a capture that still runs."""
+    has_unknown = not comparison.ranks or comparison.is_growing
+    has_unknown = has_unknown or any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks)
     problems = (*comparison.pair.problems, *comparison.problems)
     return verdict_from(findings, problems, has_unknown=has_unknown)
 
@@ -279,6 +281,32 @@ def _other_content(comparison: Comparison, lang: Lang) -> list[Finding]:
             next_step=say(TEXTS, "next-above-rounding", lang),
             figures={"n_tensors": len(found), **row_figures(rank, row)},
             location=location(comparison, rank, int(rank.rows.pairing.row_call[row]), row),
+        )
+    ]
+
+
+def _pending(comparison: Comparison, lang: Lang) -> list[Finding]:
+    """What is not there yet of a capture that still runs; one finding for all ranks."""
+    growing = [(rank, rank.growth) for rank in comparison.ranks if rank.growth is not None]
+    if not growing:
+        return []
+    figures = {
+        "n_pending": sum(growth.n_pending for _, growth in growing),
+        "n_pending_calls": sum(growth.n_pending_calls for _, growth in growing),
+        "n_to_come": sum(growth.n_to_come for _, growth in growing),
+        "n_ranks": len(growing),
+    }
+    n, calls, to_come = figures["n_pending"], figures["n_pending_calls"], figures["n_to_come"]
+    return [
+        Finding(
+            area=AREA,
+            severity="note",
+            rule="precision.pending",
+            role="unknown",
+            subject=pair_title(comparison),
+            message=say(TEXTS, "pending-note", lang, n=n, calls=calls, to_come=to_come),
+            next_step=say(TEXTS, "next-pending-note", lang),
+            figures=figures,
         )
     ]
 

@@ -158,6 +158,19 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        "precision.pending",
+        "note",
+        ("the capture is still being written", "采集仍在写入"),
+        (
+            "Tensor files that no dump.json names yet, files that are half written, and calls of the other side that "
+            "this side cannot have reached. Nothing of it is compared under a guessed name; what is told is so far.",
+            "尚未被 dump.json 记录的张量文件、写了一半的文件，以及本侧尚未执行到的另一侧调用。不会按猜测的名称比较；当前结论仅为阶段性结果。",
+        ),
+        ("a side was written to within the last minute", "一侧在最近一分钟内有写入"),
+        _OWN,
+        ("wait until the capture ends", "等待采集结束"),
+    ),
+    Rule(
         "precision.non-finite",
         "error",
         ("NaN or Inf out of finite inputs (one capture alone)", "有限输入产生 NaN/Inf（仅一份采集）"),

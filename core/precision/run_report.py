@@ -170,6 +170,7 @@ def report_of_pair(
         rank=options.rank,
         step=options.step,
         cache=options.cache,
+        tails=options.tails,
     )
     comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
     return report(comparison, lang=options.lang, tables=options.tables)

@@ -180,6 +180,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "仅当最终结果错误且无其他解释时再看。",
     ),
     "next-unmatched-note": ("Check that both sides run the same code path.", "确认两侧执行相同的代码路径。"),
+    "pending-note": (
+        "So far: the capture is still being written. Not compared yet: {n} tensor file(s) of {calls} call(s) that dump.json does not name or that are half written; still to come: {to_come} call(s) of the other side.",
+        "阶段性结果：采集仍在写入。尚未比较：{n} 个张量文件（涉及 {calls} 个 dump.json 未记录的调用，或写了一半）；另一侧还有 {to_come} 个调用待到来。",
+    ),
+    "next-pending-note": (
+        "Wait: dump.json is written anew every 1,000 calls and at the end of a step.",
+        "请等待：dump.json 每 1000 个调用及每个 step 结束时重写。",
+    ),
+    "told-so-far": (
+        "so far: still being written, {n} tensor file(s) pending, {to_come} call(s) to come",
+        "阶段性结果：仍在写入，{n} 个张量文件待定，{to_come} 个调用未到",
+    ),
     "next-unknown-note": (
         "Problems name files that could not be read; for integers capture with summary_mode md5 or task tensor.",
         "problems 列出无法读取的文件；整数请用 summary_mode md5 或 task tensor 采集。",

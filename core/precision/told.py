@@ -25,7 +25,11 @@ def told(
     lang: Lang,
 ) -> tuple[str, ...]:
     """What was compared and on what basis; what became of it; what came out at the end."""
-    lines = [_compared(comparison, lang), _outcome(comparison, counts, findings, lang)]
+    lines = [
+        _so_far(comparison, lang),
+        _compared(comparison, lang),
+        _outcome(comparison, counts, findings, lang),
+    ]
     if "last_output" in summary:
         figures = [
             f"{label} {number(summary[name])}"
@@ -44,6 +48,15 @@ def told(
         lines.append(say(TEXTS, "told-end", lang, name=name, figures=", ".join(figures)))
     lines += [_within_rounding(comparison, lang), _stored_otherwise(comparison, lang)]
     return tuple(line for line in lines if line)
+
+
+def _so_far(comparison: Comparison, lang: Lang) -> str:
+    """What is not there yet of a capture that still runs."""
+    growth = [rank.growth for rank in comparison.ranks if rank.growth is not None]
+    if not growth:
+        return ""
+    n, to_come = sum(one.n_pending for one in growth), sum(one.n_to_come for one in growth)
+    return say(TEXTS, "told-so-far", lang, n=n, to_come=to_come)
 
 
 def _within_rounding(comparison: Comparison, lang: Lang) -> str:

@@ -25,8 +25,8 @@ from npulse.core.formats.msprobe.construct import ancestors, read_construct
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.stacks import parse_frame
 from npulse.core.formats.tensors import open_tensor
+from npulse.core.precision import captured, remember, work
 from npulse.core.precision import compare as comparing
-from npulse.core.precision import remember, work
 from npulse.core.precision.alone import check_alone
 from npulse.core.precision.compare import Settings
 from npulse.core.query import matching_rows
@@ -129,14 +129,14 @@ def test_no_usable_rank_is_an_error(pair: Path) -> None:
 
 
 def test_a_rank_that_vanishes_after_discovery(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = comparing.read_rank
+    read = captured.read_rank
 
     def vanish_first(path: Path, *rest: Any) -> Any:
         if path == dump_of(pair):
             shutil.rmtree(path.parent)
         return read(path, *rest)
 
-    monkeypatch.setattr(comparing, "read_rank", vanish_first)
+    monkeypatch.setattr(captured, "read_rank", vanish_first)
     report = compare(pair)
     assert [rank.rank for rank in report.comparison.ranks] == [1]
     assert ("step0/rank0/dump.json", "unreadable") in problems_of(report)

@@ -85,6 +85,12 @@ def read_dump(
     )
 
 
+def empty_dump(path: Path) -> Dump:
+    """A dump of which nothing is known yet."""
+    calls, leaf_columns = ColumnBuilder().finish()
+    return Dump(path, DumpHeader("", "", "", None), calls, leaf_columns, "in progress")
+
+
 def iter_calls(
     path: Path,
     problems: list[Problem] | None = None,

@@ -79,6 +79,32 @@ def entries_from_files(
     return Dump(path, header, calls, leaves, "cut off" if n_files else "complete", tuple(problems))
 
 
+def unnamed_files(
+    tensor_folder: Path, root: Path | None, known: Dump, is_cancelled: IsCancelled = never_cancelled
+) -> tuple[int, int]:
+    """How many tensor files lie there that a dump does not name, and of how many calls; (0, 0) if unreadable.
+
+    Names alone are looked at, of the first 4,000,000 files.
+    """
+    named = frozenset(known.leaves.data_names)
+    calls: set[str] = set()
+    n_files = 0
+    try:
+        with os.scandir(real_path(tensor_folder, root)) as listing:
+            for n, item in enumerate(listing):
+                if n % 1024 == 0:
+                    check(is_cancelled)
+                if n >= MAX_FILES:
+                    break
+                found = None if item.name in named else parse_file_name(item.name)
+                if found is not None:
+                    n_files += 1
+                    calls.add(found[0])
+    except (OSError, ValueError, InputError):
+        return 0, 0
+    return n_files, len(calls)
+
+
 def parse_file_name(file_name: str) -> tuple[str, int, str] | None:
     """Entry name, side code and io that a tensor file was written for; None for other files.
 

@@ -1,0 +1,117 @@
+"""A rank-step whose capture may still be running: what its dump.json says so far, and what it does not yet.
+
+The tool writes each tensor at once, and now and then the whole dump.json anew, in place: at any moment the
+file can be empty or cut. An entry that was there once is not lost by that, and a tensor that no entry names
+is nothing but pending: what it belongs to is not guessed while the capture runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from npulse.core.errors import InputError
+from npulse.core.files import stamp_of
+from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.dump import empty_dump, read_dump
+from npulse.core.formats.msprobe.orphans import TENSOR_FOLDERS, unnamed_files
+from npulse.core.formats.msprobe.records import Dump
+from npulse.core.progress import IsCancelled, ProgressCallback
+from npulse.core.run.folders import is_fresh
+from npulse.core.tails import Tails
+
+from .rank import read_rank
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRank:
+    """dump: what is known of the rank-step. is_growing: it was written to within the last minute.
+
+    n_pending: tensor files that the dump does not name yet, n_pending_calls: of so many calls; both 0 where
+    nothing grows.
+    """
+
+    dump: Dump
+    is_growing: bool = False
+    n_pending: int = 0
+    n_pending_calls: int = 0
+
+
+def read_live_rank(
+    path: Path, root: Path, tails: Tails, progress: ProgressCallback, is_cancelled: IsCancelled
+) -> LiveRank:
+    """The rank-step as it is now; what has not changed since the last look is not read again.
+
+    Where nothing grows this is `read_rank`. A capture that is gone stays as it was last. Raises InputError
+    where it was never read and cannot be, Cancelled.
+    """
+    tensors = _tensor_folder(path)
+    is_growing = is_fresh(path) or (tensors is not None and is_fresh(tensors))
+    stamp = stamp_of(path), None if tensors is None else stamp_of(tensors), is_growing
+    known: tuple[object, LiveRank] | None = tails.kept.get(("rank", path))
+    if known is not None and known[0] == stamp:
+        return known[1]
+    previous = None if known is None else known[1].dump
+    if stamp[0] is None and previous is not None:
+        found = LiveRank(previous)
+    elif is_growing:
+        dump = _as_it_grows(path, root, previous, progress, is_cancelled)
+        n_files, n_calls = (0, 0) if tensors is None else unnamed_files(tensors, root, dump, is_cancelled)
+        found = LiveRank(dump, True, n_files, n_calls)
+    else:
+        found = LiveRank(read_rank(path, root, progress, is_cancelled))
+    tails.kept["rank", path] = stamp, found
+    return found
+
+
+def read_beside(
+    rank: LiveRank,
+    name: str,
+    tails: Tails,
+    problems: list[Problem],
+    read: Callable[[list[Problem]], T | None],
+) -> T | None:
+    """A file that is written with the dump (stack.json, construct.json), read again where it has changed.
+
+    One that is cut while the capture runs is what it was before, and no problem.
+    """
+    path = rank.dump.path.parent / name
+    key, stamp = ("beside", path), (stamp_of(path), rank.is_growing)
+    known: tuple[object, T | None, list[Problem]] | None = tails.kept.get(key)
+    if known is None or known[0] != stamp:
+        found: list[Problem] = []
+        content = read(found)
+        if rank.is_growing and found:
+            content, found = (known[1] if known is not None else content), []
+        known = tails.kept[key] = stamp, content, found
+    problems += known[2]
+    return known[1]
+
+
+def _tensor_folder(path: Path) -> Path | None:
+    folder = path if os.path.isdir(path) else path.parent
+    return next((folder / name for name in TENSOR_FOLDERS if os.path.isdir(folder / name)), None)
+
+
+def _as_it_grows(
+    path: Path, root: Path, previous: Dump | None, progress: ProgressCallback, is_cancelled: IsCancelled
+) -> Dump:
+    if os.path.isdir(path):  # no index as yet
+        return empty_dump(path / "dump.json")
+    try:
+        dump = read_dump(path, root=root, progress=progress, is_cancelled=is_cancelled)
+    except InputError:
+        if previous is None:
+            raise
+        return previous
+    if dump.completeness != "cut off":
+        return dump
+    if previous is not None and len(previous.calls.names) >= len(dump.calls.names):
+        return previous
+    problems = tuple(problem for problem in dump.problems if problem.kind != "cut-off")
+    return replace(dump, completeness="in progress", problems=problems)

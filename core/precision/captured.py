@@ -1,0 +1,153 @@
+"""A rank-step of both captures before its tensors are read: two dumps, their pairing, what is to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from npulse.core.calls.live import LiveRank, read_beside, read_live_rank
+from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
+from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
+from npulse.core.progress import IsCancelled, ProgressCallback
+from npulse.core.run.model import Artifact
+from npulse.core.run.sides import CapturePair
+from npulse.core.tails import Tails
+
+from .live import Growth, Known, growth_of, so_far
+from .pairing import Pairing
+from .rows import Rows, TensorRows, new_rows, tensor_rows
+from .settle import settle_values
+from .verdict import Criteria
+from .work import TensorJob, TensorSide
+
+PairCalls = Callable[[Dump, Dump], Pairing]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A rank-step of both sides before its tensors are read. known: what earlier looks measured."""
+
+    rows: Rows
+    tensors: TensorRows
+    construct: Construct | None
+    problems: list[Problem]
+    known: Known
+    sides: tuple[LiveRank, LiveRank]
+    growth: Growth | None = None
+
+
+def load(
+    pair: CapturePair,
+    target: Artifact,
+    golden: Artifact,
+    *,
+    pair_calls: PairCalls,
+    criteria: Criteria,
+    tails: Tails | None,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> Loaded:
+    """Both dumps read and their calls paired; values are judged, tensors not yet. InputError, Cancelled."""
+    sides = [
+        LiveRank(read_rank(artifact.path, pair.root_of(side), progress, is_cancelled))
+        if tails is None
+        else read_live_rank(artifact.path, pair.root_of(side), tails, progress, is_cancelled)
+        for artifact, side in ((target, "target"), (golden, "golden"))
+    ]
+    live = (sides[0], sides[1])
+    dumps = [side.dump for side in sides]
+    problems = [problem for dump in dumps for problem in dump.problems]
+    pairing, n_to_come = so_far(pair_calls(dumps[0], dumps[1]), *live)
+    rows = new_rows(pairing, dumps[0], dumps[1])
+    construct = _hierarchy(rows, pair, live, tails, problems)
+    tensors = tensor_rows(rows)
+    settle_values(rows, criteria)
+    known = Known() if tails is None else tails.kept.setdefault(("known", target.path, golden.path), Known())
+    return Loaded(rows, tensors, construct, problems, known, live, growth_of(*live, n_to_come))
+
+
+def with_open(one: Loaded, n_open: int) -> Loaded:
+    """With the files that are named and half written."""
+    if one.growth is None:
+        return one
+    return replace(one, growth=replace(one.growth, n_pending=one.growth.n_pending + n_open))
+
+
+def _hierarchy(
+    rows: Rows,
+    pair: CapturePair,
+    sides: tuple[LiveRank, LiveRank],
+    tails: Tails | None,
+    problems: list[Problem],
+) -> Construct | None:
+    """The target's hierarchy, and what the golden one says of calls that the target does not have."""
+
+    def of(side: LiveRank, root: Path) -> Construct | None:
+        def read(found: list[Problem]) -> Construct | None:
+            return hierarchy_of(side.dump, root, found, pair.relative)
+
+        return read(problems) if tails is None else read_beside(side, "construct.json", tails, problems, read)
+
+    construct = of(sides[0], pair.target_root)
+    if not (rows.pairing.target_call < 0).any():
+        return construct
+    other = of(sides[1], pair.golden_root)
+    if construct is None or other is None:
+        return construct or other
+    return replace(construct, parents={**other.parents, **construct.parents})
+
+
+def unread_bytes(tensors: TensorRows, known: Known, jobs: Sequence[TensorJob]) -> float:
+    """About how much is to be read of tensors that were not measured before."""
+    place_of_row = {int(row): place for place, row in enumerate(tensors.index)}
+    places = [place_of_row[job.row] for job in jobs if known.measured(job) is None]
+    return float(np.nansum(tensors.n_elements[places]) * 4)
+
+
+def jobs_of(pair: CapturePair, one: Loaded, *, is_followed: bool) -> list[TensorJob]:
+    """One job for each pair of tensors; is_followed: what earlier looks measured may be known."""
+    jobs = tensor_jobs(one.rows, one.tensors, pair.root_of("target"), pair.root_of("golden"))
+    if is_followed:
+        one.known.take_stamps(jobs)
+    return jobs
+
+
+def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root: Path) -> list[TensorJob]:
+    """One job for each row whose elements were captured on both sides, in execution order."""
+
+    def side(dump: Dump, folder: Path, leaf: int, root: Path) -> TensorSide:
+        t = dump.leaves
+        dtype, shape = int(t.dtype[leaf]), int(t.shape[leaf])
+        return TensorSide(
+            folder,
+            t.data_names[int(t.data_name[leaf])],
+            root,
+            t.dtypes[dtype] if dtype >= 0 else None,
+            t.shapes[shape] if shape >= 0 else None,
+        )
+
+    of_target, of_golden = rows.target.tensor_dir, rows.golden.tensor_dir
+    picked = np.flatnonzero(tensors.has_files & tensors.shape_equal & ~(tensors.n_elements == 0))
+    return [
+        TensorJob(
+            int(tensors.index[i]),
+            side(rows.target, of_target, int(tensors.target[i]), target_root),
+            side(rows.golden, of_golden, int(tensors.golden[i]), golden_root),
+        )
+        for i in picked
+    ]
+
+
+def stacks_beside(
+    pair: CapturePair, target: LiveRank, tails: Tails | None, problems: list[Problem]
+) -> Stacks | None:
+    """The target's call stacks."""
+
+    def read(found: list[Problem]) -> Stacks | None:
+        return stacks_of(target.dump, pair.target_root, found, pair.relative)
+
+    return read(problems) if tails is None else read_beside(target, "stack.json", tails, problems, read)

@@ -1,0 +1,161 @@
+"""A comparison that goes on while the capture does: what is still to come, what was measured before.
+
+While a side grows, calls that only the other side has behind everything that is paired are not there yet,
+which is not the same as unmatched. Tensors are measured once, as long as both files stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from npulse.core.calls.live import LiveRank
+from npulse.core.formats.msprobe.records import GRAD, OUTPUT, Dump
+
+from .pairing import Ints, Pairing
+from .work import Examined, Measured, TensorJob, TensorSide
+
+YOUNG_NS = 10 * 10**9
+"""A tensor file that cannot be read and is not older than this may be half written."""
+
+_GRAD_PLACEHOLDER = ".parameters_grad"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What is not there yet of a rank-step that is being captured.
+
+    n_pending: tensor files that lie there and cannot be compared yet, since no dump.json names them or they
+    are half written; n_pending_calls: calls that no dump.json names. n_to_come: calls of the further side
+    behind the last one that both have.
+    """
+
+    n_pending: int
+    n_pending_calls: int
+    n_to_come: int
+
+
+def growth_of(target: LiveRank, golden: LiveRank, n_to_come: int) -> Growth | None:
+    """None where neither side grows."""
+    if not (target.is_growing or golden.is_growing):
+        return None
+    return Growth(
+        target.n_pending + golden.n_pending, target.n_pending_calls + golden.n_pending_calls, n_to_come
+    )
+
+
+def so_far(pairing: Pairing, target: LiveRank, golden: LiveRank) -> tuple[Pairing, int]:
+    """The pairing without what a growing side cannot have yet, and how many calls that were."""
+    n_before = pairing.n_calls
+    if target.is_growing:
+        pairing = _cut(pairing, pairing.target_call, pairing.golden_call, target.dump, golden.dump, True)
+    if golden.is_growing:
+        pairing = _cut(pairing, pairing.golden_call, pairing.target_call, golden.dump, target.dump, False)
+    return pairing, n_before - pairing.n_calls
+
+
+def _cut(
+    pairing: Pairing, own: Ints, other: Ints, own_dump: Dump, other_dump: Dump, is_target: bool
+) -> Pairing:
+    """Without the calls of the other side behind the newest one that this side has as well; without rows of
+    outputs and gradients of a call of which this side has written none so far."""
+    both = (own >= 0) & (other >= 0)
+    written = [call for call in other[both].tolist() if not _is_placeholder(other_dump, call)]
+    keep_call = (own >= 0) | (other <= max(written, default=-1))
+    leaf, other_leaf = (
+        (pairing.target_leaf, pairing.golden_leaf)
+        if is_target
+        else (pairing.golden_leaf, pairing.target_leaf)
+    )
+    side = np.append(other_dump.leaves.side, np.int8(-1))[other_leaf]
+    result = np.isin(side, (OUTPUT, GRAD))
+    has_result = np.zeros(len(own_dump.calls.names) + 1, np.bool_)
+    has_result[own_dump.leaves.call[np.isin(own_dump.leaves.side, (OUTPUT, GRAD))]] = True
+    is_open = both & ~has_result[own]
+    keep_row = keep_call[pairing.row_call] & ~((leaf < 0) & result & is_open[pairing.row_call])
+    new_place = np.cumsum(keep_call) - 1
+    return Pairing(
+        pairing.target_call[keep_call],
+        pairing.golden_call[keep_call],
+        new_place[pairing.row_call[keep_row]],
+        pairing.target_leaf[keep_row],
+        pairing.golden_leaf[keep_row],
+    )
+
+
+def _is_placeholder(dump: Dump, call: int) -> bool:
+    """Versions before 26 write a parameter's gradient where its forward was, to be filled in later."""
+    return dump.calls.names[call].endswith(_GRAD_PLACEHOLDER)
+
+
+Stamp = tuple[Any, ...]
+_CHANGED_NS = 3
+"""Where in the stamp of a side the time of the last change stands."""
+
+
+class Known:
+    """Tensors of a rank-step that were measured at an earlier look, by their files as they were then.
+
+    Without `take_stamps` nothing is known and nothing is kept.
+    """
+
+    def __init__(self) -> None:
+        self._measured: dict[tuple[str, str], tuple[Stamp, Measured]] = {}
+        self._examined: dict[tuple[str, str], tuple[Stamp, Examined]] = {}
+        self._stamps: dict[tuple[str, str], Stamp] = {}
+
+    def take_stamps(self, jobs: Sequence[TensorJob]) -> None:
+        """Note how all files are, before any is read; what no job asks for any more is forgotten."""
+        self._stamps = {_name(job): (*_stamp(job.target), *_stamp(job.golden)) for job in jobs}
+        for kept in (self._measured, self._examined):
+            for name in kept.keys() - self._stamps.keys():
+                del kept[name]
+
+    def measured(self, job: TensorJob) -> Measured | None:
+        """The first read of a pair whose files have not changed since; None where it is to be made."""
+        stamp = self._stamps.get(_name(job))
+        known = self._measured.get(_name(job))
+        return known[1]._replace(row=job.row) if known is not None and known[0] == stamp else None
+
+    def examined(self, job: TensorJob) -> Examined | None:
+        """The same of the second read."""
+        stamp = self._stamps.get(_name(job))
+        known = self._examined.get(_name(job))
+        return known[1]._replace(row=job.row) if known is not None and known[0] == stamp else None
+
+    def keep_measured(self, job: TensorJob, result: Measured) -> None:
+        """What could not be read is tried again at the next look."""
+        stamp = self._stamps.get(_name(job))
+        if stamp is not None and not result.problems:
+            self._measured[_name(job)] = stamp, result
+
+    def keep_examined(self, job: TensorJob, result: Examined) -> None:
+        """As `keep_measured`."""
+        stamp = self._stamps.get(_name(job))
+        if stamp is not None and result.examination is not None:
+            self._examined[_name(job)] = stamp, result
+
+    def may_be_half_written(self, job: TensorJob, now_ns: int | None = None) -> bool:
+        """Whether a file that cannot be read is missing or young."""
+        now_ns = time.time_ns() if now_ns is None else now_ns
+        stamp = self._stamps[_name(job)]
+        changed = stamp[_CHANGED_NS], stamp[len(stamp) // 2 + _CHANGED_NS]
+        return any(time_ns is None or now_ns - time_ns < YOUNG_NS for time_ns in changed)
+
+
+def _name(job: TensorJob) -> tuple[str, str]:
+    return job.target.name, job.golden.name
+
+
+def _stamp(side: TensorSide) -> Stamp:
+    """dtype and shape as declared, size and time of the last change (None where there is no such file)."""
+    try:
+        status = os.stat(os.path.join(side.folder, side.name))
+    except (OSError, ValueError):
+        return side.dtype, side.shape, None, None
+    return side.dtype, side.shape, status.st_size, status.st_mtime_ns
