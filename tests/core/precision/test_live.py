@@ -1,4 +1,4 @@
-"""A capture that is compared while it is written: every look is right so far, the last one is the cold one."""
+"""A capture compared while it is written: every look is right so far, the last one is the cold one."""
 
 from __future__ import annotations
 
