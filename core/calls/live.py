@@ -8,10 +8,11 @@ is nothing but pending: what it belongs to is not guessed while the capture runs
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from npulse.core.errors import InputError
 from npulse.core.files import stamp_of
@@ -24,8 +25,13 @@ from npulse.core.run.folders import is_fresh
 from npulse.core.tails import Tails
 
 from .rank import read_rank
+from .tensors import TensorPlace
 
 T = TypeVar("T")
+JobT = TypeVar("JobT")
+
+YOUNG_NS = 10 * 10**9
+"""A file that cannot be read and is not older than this may be half written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,61 @@ def read_beside(
         known = tails.kept[key] = stamp, content, found
     problems += known[2]
     return known[1]
+
+
+class KnownTensors(Generic[JobT]):
+    """What earlier looks found out of tensors, by their files as they were then.
+
+    places: the tensors of a job. Results are named tuples with a `row`, which is that of the job again.
+    Without `take_stamps` nothing is known and nothing is kept.
+    """
+
+    def __init__(self, places: Callable[[JobT], tuple[TensorPlace, ...]]) -> None:
+        self._places = places
+        self._kept: dict[object, dict[tuple[str, ...], tuple[object, Any]]] = {}
+        self._stamps: dict[tuple[str, ...], tuple[_Stamp, ...]] = {}
+
+    def take_stamps(self, jobs: Sequence[JobT]) -> None:
+        """Note how all files are, before any is read; what no job asks for any more is forgotten."""
+        self._stamps = {self._name(job): tuple(map(_stamp, self._places(job))) for job in jobs}
+        for kept in self._kept.values():
+            for name in kept.keys() - self._stamps.keys():
+                del kept[name]
+
+    def get(self, what: object, job: JobT) -> Any | None:
+        """What was kept, if the files have not changed since; None where it is to be found out."""
+        name = self._name(job)
+        known = self._kept.get(what, {}).get(name)
+        if known is None or known[0] != self._stamps.get(name):
+            return None
+        return known[1]._replace(row=job.row)  # type: ignore[attr-defined]
+
+    def keep(self, what: object, job: JobT, result: Any) -> None:
+        """For the next look."""
+        name = self._name(job)
+        if name in self._stamps:
+            self._kept.setdefault(what, {})[name] = self._stamps[name], result
+
+    def may_be_half_written(self, job: JobT) -> bool:
+        """Whether one of the files is missing or young."""
+        now_ns = time.time_ns()
+        times = [changed_ns for *_, changed_ns in self._stamps[self._name(job)]]
+        return any(changed_ns is None or now_ns - changed_ns < YOUNG_NS for changed_ns in times)
+
+    def _name(self, job: JobT) -> tuple[str, ...]:
+        return tuple(place.name for place in self._places(job))
+
+
+_Stamp = tuple[Any, ...]
+
+
+def _stamp(place: TensorPlace) -> _Stamp:
+    """dtype and shape as declared, size and time of the last change (None where there is no such file)."""
+    try:
+        status = os.stat(os.path.join(place.folder, place.name))
+    except (OSError, ValueError):
+        return place.dtype, place.shape, None, None
+    return place.dtype, place.shape, status.st_size, status.st_mtime_ns
 
 
 def _tensor_folder(path: Path) -> Path | None:

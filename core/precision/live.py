@@ -6,22 +6,15 @@ which is not the same as unmatched. Tensors are measured once, as long as both f
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from npulse.core.calls.live import LiveRank
+from npulse.core.calls.live import KnownTensors, LiveRank
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, Dump
 
 from .pairing import Ints, Pairing
-from .work import Examined, Measured, TensorJob, TensorSide
-
-YOUNG_NS = 10 * 10**9
-"""A tensor file that cannot be read and is not older than this may be half written."""
+from .work import Examined, Measured, TensorJob
 
 _GRAD_PLACEHOLDER = ".parameters_grad"
 
@@ -93,69 +86,28 @@ def _is_placeholder(dump: Dump, call: int) -> bool:
     return dump.calls.names[call].endswith(_GRAD_PLACEHOLDER)
 
 
-Stamp = tuple[Any, ...]
-_CHANGED_NS = 3
-"""Where in the stamp of a side the time of the last change stands."""
-
-
-class Known:
-    """Tensors of a rank-step that were measured at an earlier look, by their files as they were then.
-
-    Without `take_stamps` nothing is known and nothing is kept.
-    """
+class Known(KnownTensors[TensorJob]):
+    """Pairs of tensors that were measured and examined at earlier looks."""
 
     def __init__(self) -> None:
-        self._measured: dict[tuple[str, str], tuple[Stamp, Measured]] = {}
-        self._examined: dict[tuple[str, str], tuple[Stamp, Examined]] = {}
-        self._stamps: dict[tuple[str, str], Stamp] = {}
-
-    def take_stamps(self, jobs: Sequence[TensorJob]) -> None:
-        """Note how all files are, before any is read; what no job asks for any more is forgotten."""
-        self._stamps = {_name(job): (*_stamp(job.target), *_stamp(job.golden)) for job in jobs}
-        for kept in (self._measured, self._examined):
-            for name in kept.keys() - self._stamps.keys():
-                del kept[name]
+        super().__init__(lambda job: (job.target, job.golden))
 
     def measured(self, job: TensorJob) -> Measured | None:
-        """The first read of a pair whose files have not changed since; None where it is to be made."""
-        stamp = self._stamps.get(_name(job))
-        known = self._measured.get(_name(job))
-        return known[1]._replace(row=job.row) if known is not None and known[0] == stamp else None
+        """The first read; None where it is to be made."""
+        found: Measured | None = self.get("measured", job)
+        return found
 
     def examined(self, job: TensorJob) -> Examined | None:
-        """The same of the second read."""
-        stamp = self._stamps.get(_name(job))
-        known = self._examined.get(_name(job))
-        return known[1]._replace(row=job.row) if known is not None and known[0] == stamp else None
+        """The second read; None where it is to be made."""
+        found: Examined | None = self.get("examined", job)
+        return found
 
     def keep_measured(self, job: TensorJob, result: Measured) -> None:
         """What could not be read is tried again at the next look."""
-        stamp = self._stamps.get(_name(job))
-        if stamp is not None and not result.problems:
-            self._measured[_name(job)] = stamp, result
+        if not result.problems:
+            self.keep("measured", job, result)
 
     def keep_examined(self, job: TensorJob, result: Examined) -> None:
         """As `keep_measured`."""
-        stamp = self._stamps.get(_name(job))
-        if stamp is not None and result.examination is not None:
-            self._examined[_name(job)] = stamp, result
-
-    def may_be_half_written(self, job: TensorJob, now_ns: int | None = None) -> bool:
-        """Whether a file that cannot be read is missing or young."""
-        now_ns = time.time_ns() if now_ns is None else now_ns
-        stamp = self._stamps[_name(job)]
-        changed = stamp[_CHANGED_NS], stamp[len(stamp) // 2 + _CHANGED_NS]
-        return any(time_ns is None or now_ns - time_ns < YOUNG_NS for time_ns in changed)
-
-
-def _name(job: TensorJob) -> tuple[str, str]:
-    return job.target.name, job.golden.name
-
-
-def _stamp(side: TensorSide) -> Stamp:
-    """dtype and shape as declared, size and time of the last change (None where there is no such file)."""
-    try:
-        status = os.stat(os.path.join(side.folder, side.name))
-    except (OSError, ValueError):
-        return side.dtype, side.shape, None, None
-    return side.dtype, side.shape, status.st_size, status.st_mtime_ns
+        if result.examination is not None:
+            self.keep("examined", job, result)
