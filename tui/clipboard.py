@@ -81,13 +81,19 @@ def clean_text(text: str) -> str:
 def osc52(text: str, terminal: Terminal) -> tuple[str, Route]:
     """The sequence that sets the clipboard, wrapped where a multiplexer stands between, and its route."""
     sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8')).decode('ascii')}\x07"
+    routes: dict[str, Route] = {"tmux": "osc52-tmux", "screen": "osc52-screen"}
+    return passed_through(sequence, terminal), routes.get(terminal.multiplexer, "osc52")
+
+
+def passed_through(sequence: str, terminal: Terminal) -> str:
+    """A sequence that is for the terminal itself, wrapped where a multiplexer stands between."""
     if terminal.multiplexer == "tmux":
         doubled = sequence.replace("\x1b", "\x1b\x1b")
-        return f"\x1bPtmux;{doubled}\x1b\\", "osc52-tmux"
+        return f"\x1bPtmux;{doubled}\x1b\\"
     if terminal.multiplexer == "screen":
         chunks = (sequence[i : i + _SCREEN_CHUNK] for i in range(0, len(sequence), _SCREEN_CHUNK))
-        return "".join(f"\x1bP{chunk}\x1b\\" for chunk in chunks), "osc52-screen"
-    return sequence, "osc52"
+        return "".join(f"\x1bP{chunk}\x1b\\" for chunk in chunks)
+    return sequence
 
 
 def _load_tmux_buffer(content: bytes, run: Run) -> bool:

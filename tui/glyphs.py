@@ -28,6 +28,8 @@ class Glyphs:
     unknown: str
     inherited: str
     live: str
+    added: str
+    changed: str
     arrow: str
     ascending: str
     descending: str
@@ -84,6 +86,8 @@ UNICODE = Glyphs(
     unknown="?",
     inherited="↳",
     live="●",
+    added="+",
+    changed="~",
     arrow="→",
     ascending="▲",
     descending="▼",
@@ -117,6 +121,8 @@ ASCII = Glyphs(
     unknown="?",
     inherited=">",
     live="*",
+    added="+",
+    changed="~",
     arrow=">",
     ascending="^",
     descending="v",

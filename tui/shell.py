@@ -25,9 +25,10 @@ from .chrome import HeaderState
 from .crash import describe_error, failure_of, write_log
 from .frames import Frames
 from .keymap import Keymap, default_keys
+from .live import WATCH_GROUP, BatchCame, Live, OpenWatch, Tell
 from .messages import tr
 from .panes import make_pane
-from .panes.base import Pane, PaneStatus, WorkFailed
+from .panes.base import LIVE_GROUP, Pane, PaneStatus, WorkFailed
 from .screens.main import MainPage
 from .state import StateStore
 from .terminal import Terminal, install_signal_handlers, terminal_from
@@ -46,6 +47,8 @@ _PROGRESS_INTERVAL_S = 0.25
 _WAITING = "precision"
 """The pane that stands while it is not known what the run was captured for."""
 NOTICE_S = 4
+_NO_JOBS = ("copy", "replay", WATCH_GROUP, LIVE_GROUP)
+"""Groups of workers that cancelling leaves alone."""
 _PLAIN_TERMINAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
 
@@ -91,6 +94,10 @@ class Shell(App[int], inherit_bindings=False):
         make_pane: MakePane = make_pane,
         first_pane: str | None = "checkup",
         first_round: int | None = None,
+        open_watch: OpenWatch | None = None,
+        follow: bool = False,
+        has_bell: bool = True,
+        tell_finding: Tell | None = None,
     ) -> None:
         self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
         self.glyphs = self.terminal.glyphs
@@ -116,6 +123,9 @@ class Shell(App[int], inherit_bindings=False):
         """None: the one of the area that the run was captured for, once that is known."""
         self._first_round = first_round
         self._open_run = open_run or _discover
+        self.live = Live(
+            self, open_watch=open_watch, follow_at_start=follow, has_bell=has_bell, tell=tell_finding
+        )
         self._frames = Frames()
         self._busy: dict[str, str] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
@@ -188,6 +198,7 @@ class Shell(App[int], inherit_bindings=False):
             name = safe_text(self.opened.rounds[self.round_index].name, 40)
             n_rounds = len(self.opened.rounds)
             facts.insert(0, self.tr("header.round", i=self.round_index + 1, n=n_rounds, name=name))
+        facts = [*self.live.facts(), *facts]
         n_problems = len(self.problems())
         path = self.run_path or self.tr("header.no-run")
         help_key = self.keymap.keys.get("app.help") or ("",)
@@ -276,10 +287,7 @@ class Shell(App[int], inherit_bindings=False):
         """Copy text to the clipboard; a notice names the route that was taken."""
         from .clipboard import copy_text
 
-        driver = self._driver
-        copied = copy_text(
-            text, self.terminal, lambda sequence: driver and driver.write(sequence), folder=self.store.folder
-        )
+        copied = copy_text(text, self.terminal, self.write_sequence, folder=self.store.folder)
         if copied is None:
             self.call_from_thread(self.notice, "copy.failed", severity="error")
         else:
@@ -288,6 +296,11 @@ class Shell(App[int], inherit_bindings=False):
             self.call_from_thread(
                 self.notice, text_id, route=copied.route, size_bytes=copied.size_bytes, path=where
             )
+
+    def write_sequence(self, sequence: str) -> None:
+        """Put a control sequence on the terminal that draws nothing."""
+        if self._driver is not None:
+            self._driver.write(sequence)
 
     def edit(self, path: Path, line: int | None) -> None:
         """Open a file in the user's editor; without one, say where the file is."""
@@ -313,6 +326,7 @@ class Shell(App[int], inherit_bindings=False):
     def open_path(self, path: str) -> None:
         """Open another run, or the same again; the panes fill when discovery ends."""
         if path != self.run_path:
+            self.live.run_changes()
             self.opened = None
             self.round_index = 0
         self.run_path = path
@@ -359,7 +373,12 @@ class Shell(App[int], inherit_bindings=False):
             area = first_area(event.run)
             if area != _WAITING:
                 await self.main.show_pane(area)
+        self.live.meet(self.pane)
         self.feed_all()
+        self.live.hint()
+
+    def on_batch_came(self, event: BatchCame) -> None:
+        self.live.take(event)
 
     def on_pane_status(self, event: PaneStatus) -> None:
         self._problems[event.pane] = event.problems
@@ -386,7 +405,7 @@ class Shell(App[int], inherit_bindings=False):
 
     def cancel_jobs(self) -> int:
         """Ask all running work to stop; how many were asked."""
-        jobs = [w for w in self.workers if w.is_running and w.group not in ("copy", "replay")]
+        jobs = [w for w in self.workers if w.is_running and w.group not in _NO_JOBS]
         for job in jobs:
             job.cancel()
         return len(jobs)

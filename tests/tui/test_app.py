@@ -367,10 +367,10 @@ async def test_view_undo_covers_sort_filter_columns(
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("F", "not built yet"),
+        ("F", "nothing to follow in this pane"),
         ("d", "switch rounds"),
         ("x", "npulse report"),
-        ("space", "not built yet"),
+        ("space", "follows nothing"),
         ("s", "Sort by this column"),
         ("f", "Find a column"),
         ("c", "Show or hide columns"),

@@ -46,12 +46,23 @@ def open_(
     plain: o.PlainOption = False,
     jobs: o.JobsOption = 0,
     no_cache: o.NoCacheOption = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Follow the run while it is written (F in the workbench).")
+    ] = False,
+    on_finding: Annotated[
+        str | None,
+        typer.Option("--on-finding", help="Command that gets each new error as JSON while following."),
+    ] = None,
+    bell: Annotated[
+        bool, typer.Option("--bell/--no-bell", help="Ring for new errors while following (NPULSE_NO_BELL=1).")
+    ] = True,
 ) -> int:
     """Open the workbench on a run folder, a file, or the picker of recent runs."""
-    from .workbench import open_workbench
+    from .workbench import Followed, open_workbench
 
     return open_workbench(
         path,
+        followed=Followed(follow, bell, on_finding),
         pane=pane,
         lang=o.chosen_lang(lang),
         plain=plain,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from .options import emit, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
+    from npulse.core.findings import Finding
     from npulse.core.run.model import Run
 
     from ..panes.base import Pane
@@ -28,6 +30,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "--pane {pane} is for the workbench; as text all areas are shown",
         "--pane {pane} 用于工作台；文本输出包含所有方面",
     ),
+    "no-follow": (
+        "--follow and --on-finding are for the workbench; as text the run is shown as it is now",
+        "--follow 与 --on-finding 用于工作台；文本输出仅显示当前状态",
+    ),
     "nothing": (
         "nothing that can be read yet among {n} entries; looked for dump.json of msprobe (PrecisionDebugger)",
         "{n} 个条目中没有目前可读取的内容；已查找 msprobe（PrecisionDebugger）的 dump.json",
@@ -38,6 +44,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "在终端中打开：npulse demo，或 npulse {path}",
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How a run is followed. at_start: from the beginning. on_finding: command that is told of new errors."""
+
+    at_start: bool = False
+    has_bell: bool = True
+    on_finding: str | None = None
+
 
 SWITCH_S = 0.001
 """Workers parse in threads: at Python's own 5 ms between turns a key waits for several of them."""
@@ -52,6 +68,7 @@ def open_workbench(
     jobs: int,
     no_cache: bool,
     source_roots: tuple[Path, ...] = (),
+    followed: Followed = Followed(),
 ) -> int:
     """Open the workbench; without a terminal (or with --plain) print what it would show."""
     if path is not None and not os.path.lexists(path):
@@ -64,9 +81,11 @@ def open_workbench(
             raise UsageError("nothing to show as text", hint="npulse PATH, or npulse on a terminal")
         if pane is not None:
             talk(f"npulse: {_say('no-pane', lang, pane=pane)}")
+        if followed.at_start or followed.on_finding is not None:
+            talk(f"npulse: {_say('no-follow', lang)}")
         return print_triage(path, lang, jobs=jobs, no_cache=no_cache, source_roots=source_roots)
     opened = str(path) if path is not None else None
-    return _run_screen(opened, pane, lang, jobs, no_cache, source_roots=source_roots)
+    return _run_screen(opened, pane, lang, jobs, no_cache, source_roots=source_roots, followed=followed)
 
 
 def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_cache: bool = False) -> int:
@@ -163,6 +182,7 @@ def _run_screen(
     *,
     first_round: int | None = None,
     source_roots: tuple[Path, ...] = (),
+    followed: Followed = Followed(),
 ) -> int:
     from npulse.core.scale import limit_blas_threads
 
@@ -181,6 +201,8 @@ def _run_screen(
     if pane is not None and pane not in areas:
         raise UsageError(f"no pane '{pane}'", hint="panes: " + ", ".join(areas))
 
+    tell = _finding_hook(followed.on_finding)
+
     def make(area: str) -> Pane:
         return _make_pane(area, jobs, no_cache, source_roots)
 
@@ -193,8 +215,22 @@ def _run_screen(
         make_pane=make,
         first_pane=pane or (None if path is not None else "checkup"),
         first_round=first_round,
+        follow=followed.at_start,
+        has_bell=followed.has_bell and os.environ.get("NPULSE_NO_BELL", "") in ("", "0"),
+        tell_finding=tell,
     )
     return run_app(app)
+
+
+def _finding_hook(command: str | None) -> Callable[[Finding], object] | None:
+    """What gives new findings to the user's command; UsageError where there is no such command."""
+    if command is None:
+        return None
+    from npulse.core.report.as_json import finding_dict
+    from npulse.core.watch.hook import Hook, command_words
+
+    hook = Hook(command_words(command))
+    return lambda finding: hook.tell(finding_dict(finding))
 
 
 def _make_pane(area: str, jobs: int, no_cache: bool, source_roots: tuple[Path, ...]) -> Pane:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -18,6 +18,7 @@ from npulse.core.views import first_figures
 
 from ..actions import bindings_for
 from ..crash import failure_of
+from ..keymap import show_keys
 from ..messages import tr
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ MAX_UNDO = 200
 NOT_BUILT = {
     "pane.export": "missing.export",
     "pane.compare": "missing.compare",
-    "pane.follow": "missing.follow",
-    "pane.pause": "missing.pause",
 }
 """Actions whose feature is still to come, with the text that says what to use instead."""
+LIVE_GROUP = "live"
+"""The group of the workers that put what has come in order: no job, and no cancelling ends them."""
+FOLLOWING = frozenset(("pane.follow", "pane.pause"))
+"""Actions that only mean something while the run is being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,40 @@ class Pane(Widget):
         """Whether the cursor stands on a finding."""
         return finding == self.finding()
 
+    @property
+    def can_follow(self) -> bool:
+        """Whether this pane can show more while the run is written."""
+        return False
+
+    @property
+    def is_following(self) -> bool:
+        """Whether this pane looks again whenever something new was written."""
+        return False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether what it follows is kept back for the moment."""
+        return False
+
+    @property
+    def rows_per_s(self) -> float:
+        """How fast rows have come lately; 0.0 where none did."""
+        return 0.0
+
+    def begin_following(self) -> None:
+        """Look again from now on; the shell says when."""
+
+    def end_following(self) -> None:
+        """Look no more; what is shown stays."""
+
+    def take_batch(self, run: Run, round_index: int, areas: Container[str]) -> None:
+        """The run as it is while it is written; `areas`: for which of them something new is there."""
+        self.set_reactive(Pane.round_index, round_index)
+        if self.area in areas:
+            self.run = run
+        else:
+            self.set_reactive(Pane.run, run)
+
     def go_back(self) -> bool:
         """Leave an inner view (elements, filter line); False if there is none."""
         return False
@@ -156,7 +193,13 @@ class Pane(Widget):
 
     def in_footer(self, action_id: str) -> bool:
         """Whether the footer offers this action here."""
-        return True
+        return action_id not in FOLLOWING or self.in_footer_while_written(action_id)
+
+    def in_footer_while_written(self, action_id: str) -> bool:
+        """`F` is offered where something is still being written, `Space` once it is followed."""
+        if action_id == "pane.pause":
+            return self.is_following
+        return self.can_follow and not self.is_following and self.shell.live.is_being_written(self.area)
 
     def retranslate(self) -> None:
         """Build every visible text again: the language has changed."""
@@ -320,10 +363,28 @@ class Pane(Widget):
         self._missing("pane.compare")
 
     def action_follow(self) -> None:
-        self._missing("pane.follow")
+        if not self.can_follow:
+            self.shell.notice("live.not-here", severity="warning")
+        elif self.run is None:
+            self.shell.notice("run.none")
+        elif self.is_following:
+            self.end_following()
+            self.shell.live.pane_changed(self)
+            self.shell.notice("live.ended")
+        else:
+            self.begin_following()
+            self.shell.live.pane_changed(self)
+            self.shell.notice("live.begun")
 
     def action_pause(self) -> None:
-        self._missing("pane.pause")
+        self.shell.notice("live.not-following", key=show_keys(self.shell.keys.get("pane.follow", ())[:1]))
+
+    def action_show_recorded(self) -> None:
+        self.shell.live.show_recorded(self.rows_by_rank())
+
+    def rows_by_rank(self) -> Mapping[int | None, int]:
+        """How many of the rows that are shown each rank has; {} where rows name none."""
+        return {}
 
     def _nothing(self, action_id: str) -> None:
         self.shell.notice_nothing(action_id)

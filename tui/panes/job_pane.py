@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Container
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.message import Message
+from textual.timer import Timer
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from npulse.core.findings import Problem
-from npulse.core.text import Lang
+from npulse.core.findings import Problem, Report
+from npulse.core.tails import Tails
+from npulse.core.text import Lang, safe_text
 
 from ..crash import describe_error, failure_of
 from .base import Pane, PaneStatus
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
     from npulse.core.run.model import Round, Run
 
 PROGRESS_PAUSE_S = 0.25
+LOOK_PAUSE_S = 0.25
+"""Between two looks at what is followed there is at least this, and at least what the last one took."""
+QUIET_LOOK_S = 2.0
+"""A look that takes longer says how far it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +46,29 @@ Job = Callable[[JobTools], None]
 """Runs in a worker: no widget in sight. Raises NpulseError, Cancelled."""
 
 
+class Following:
+    """What a pane keeps while it follows one round: what was read so far, and who reads on."""
+
+    def __init__(self) -> None:
+        self.tails = Tails()
+        self.lock = threading.Lock()
+        """Held by the look that reads: one that was cancelled may still be at it when the next one begins."""
+
+    def close(self) -> None:
+        """Close the files, once the look that reads them has ended; not to be waited for by who draws."""
+        threading.Thread(target=self._close, name="close tails", daemon=True).start()
+
+    def _close(self) -> None:
+        with self.lock:
+            self.tails.close()
+
+
 class JobPane(Pane):
     """Starts its job when run or round change. A pane makes the job and takes what comes of it.
 
-    A result of a job that was replaced is dropped by its version.
+    A result of a job that was replaced is dropped by its version. While the pane follows, the same job is
+    started again whenever something new is there (a *look*): never two at once, never in place of one that
+    runs, and no more than half of the time.
     """
 
     class Ready(Message):
@@ -69,6 +96,14 @@ class JobPane(Pane):
         self._job: Worker[None] | None = None
         self._failure: tuple[Problem, ...] = ()
         self._began_s = 0.0
+        self._following: Following | None = None
+        self._is_look = False
+        """Whether the job of the moment is a look: the rows stand, and only its end is shown."""
+        self._is_due = False
+        self._look_timer: Timer | None = None
+        self._cost_s = self._ended_s = 0.0
+        self._known: Report | None = None
+        """What was said last: what is in the next report and not in this one is news."""
 
     # ---- hooks ----
 
@@ -119,13 +154,19 @@ class JobPane(Pane):
         run, index, before = self.run, self.round_index, self._started
         if before is not None and before[0] is run and before[1] == index:
             return
-        is_rescan = (
-            before is not None
-            and before[0] is not None
-            and run is not None
-            and (before[0].path, before[1]) == (run.path, index)
-        )
+        old = None if before is None else before[0]
+        is_same_run = old is not None and run is not None and old.path == run.path
+        is_rescan = is_same_run and before is not None and before[1] == index
         self._started = (run, index)
+        if is_rescan and self.is_following:
+            self.look_soon()
+            return
+        if old is not None and self._following is not None:
+            self._end_tails()
+            if is_same_run:
+                self._following = Following()
+            else:
+                self.shell.call_later(self.shell.live.pane_changed)
         self.version += 1
         self.ended, self._failure = "", ()
         if not is_rescan:  # else what is shown stays, with its cursor, until the new result is there
@@ -135,14 +176,18 @@ class JobPane(Pane):
             self.forget()
         self.job_changed()
         if run is not None and self.round is not None:
-            self._began_s = monotonic()
             self.tell(busy=self.busy_text())
-            self._job = self._run_job(self.version, self.make_job(run, self.round))
+            self._begin_job(run, self.round, is_look=False)
+
+    def _begin_job(self, run: Run, round_: Round, *, is_look: bool) -> None:
+        self._began_s, self._is_look, self._is_due = monotonic(), is_look, False
+        self._job = self._run_job(self.version, self.make_job(run, round_), self._following, is_look)
 
     @work(thread=True, exclusive=True, group="job", exit_on_error=False, description="job")
-    def _run_job(self, version: int, job: Job) -> None:
+    def _run_job(self, version: int, job: Job, following: Following | None, is_look: bool) -> None:
         worker = get_current_worker()
         told_s = 0.0
+        last: list[Any] = []
 
         def tell(progress: Progress) -> None:
             nonlocal told_s
@@ -154,33 +199,125 @@ class JobPane(Pane):
             if not worker.is_cancelled:
                 self.post_message(self.Ready(version, made))
 
-        job(JobTools(self.shell.lang, tell, lambda: worker.is_cancelled, show))
+        with nullcontext() if following is None else following.lock:
+            shown = last.append if is_look else show
+            job(JobTools(self.shell.lang, tell, lambda: worker.is_cancelled, shown))
+        if last:
+            show(last[-1])
+
+    # ---- following ----
+
+    @property
+    def can_follow(self) -> bool:
+        return True
+
+    @property
+    def is_following(self) -> bool:
+        return self._following is not None
+
+    @property
+    def tails(self) -> Tails | None:
+        """What was read so far of the files that are followed; None where none are."""
+        return None if self._following is None else self._following.tails
+
+    def begin_following(self) -> None:
+        if self._following is None:
+            self._following = Following()
+            self.look_soon()
+            self.job_changed()
+
+    def end_following(self) -> None:
+        self._end_tails()
+        self.job_changed()
+
+    def _end_tails(self) -> None:
+        if self._following is not None:
+            self._following.close()
+            self._following, self._is_due = None, False
+        if self._look_timer is not None:
+            self._look_timer.stop()
+            self._look_timer = None
+
+    def take_batch(self, run: Run, round_index: int, areas: Container[str]) -> None:
+        """The rows stay; where the pane follows and something of its area is new, it looks again soon."""
+        name = None if self.round is None else self.round.name
+        is_there = round_index < len(run.rounds) and run.rounds[round_index].name == name
+        if self._started is None or not is_there:
+            self.set_reactive(Pane.round_index, round_index)
+            self.run = run
+            return
+        self.set_reactive(Pane.run, run)
+        self.set_reactive(Pane.round_index, round_index)
+        self._started = run, round_index
+        if self.area in areas:
+            self.look_soon()
+
+    def look_soon(self) -> None:
+        """Look again as soon as it is time; nothing where the pane does not follow or has no run yet."""
+        if self._following is None or self.run is None:
+            return
+        self._is_due = True
+        is_running = self._job is not None and not self._job.is_finished
+        if is_running or self._look_timer is not None:
+            return  # its end brings the next look
+        wait_s = self._ended_s + max(LOOK_PAUSE_S, self._cost_s) - monotonic()
+        if wait_s > 0:
+            self._look_timer = self.set_timer(wait_s, self._look)
+        else:
+            self._look()
+
+    def _look(self) -> None:
+        self._look_timer = None
+        run, round_ = self.run, self.round
+        is_running = self._job is not None and not self._job.is_finished
+        if self._following is not None and run is not None and round_ is not None and not is_running:
+            self.version += 1
+            self._begin_job(run, round_, is_look=True)
+
+    def _take_news(self, report: Report | None) -> None:
+        """Say what a look has found that was not there before."""
+        if self._is_look and report is not None:
+            from npulse.core.watch.news import news_of
+
+            self.shell.live.announce(news_of(self._known, report))
+        self._known = report
 
     # ---- what comes back ----
 
     @on(Ready)
     def _take_made(self, message: Ready) -> None:
         if message.version == self.version:
+            if self._is_look:
+                self.ended, self._failure = "", ()
+            self._take_news(getattr(message.made, "report", None))
             self.take(message.made)
 
     @on(Told)
     def _take_progress(self, message: Told) -> None:
-        if message.version != self.version:
-            return
-        self.tell(busy=progress_text(message.progress, max(monotonic() - self._began_s, 0.001)))
+        elapsed_s = monotonic() - self._began_s
+        if message.version == self.version and not (self._is_look and elapsed_s < QUIET_LOOK_S):
+            self.tell(busy=progress_text(message.progress, max(elapsed_s, 0.001)))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A job that was stopped or failed must say so: nobody waits for what will not come."""
         if event.worker is not self._job:
             return
+        if event.worker.is_finished:
+            self._ended_s = monotonic()
+            self._cost_s = self._ended_s - self._began_s
+            if self._is_due:
+                self.look_soon()
         error = failure_of(event)
         if error is not None:
             message, hint = describe_error(error)
             where = getattr(error, "path", None) or str(self.run.path if self.run else "")
             place = getattr(error, "line", None), getattr(error, "byte", None)
             self._failure = (Problem(where, "unreadable", message, *place, hint or None),)
-            self.forget()
-            self.ended = "\n".join(filter(None, (self.tr("pending.failed", message=message), hint)))
+            if self._is_look and self.report() is not None:  # the next look may do better
+                self.ended = self.tr("live.look-failed", message=safe_text(message))
+            else:
+                self.forget()
+                self.ended = "\n".join(filter(None, (self.tr("pending.failed", message=message), hint)))
         elif event.state == WorkerState.CANCELLED:
             self.ended = self.cancelled_text()
         else:

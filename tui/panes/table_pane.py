@@ -27,9 +27,9 @@ from ..screens.entry import Entry
 from ..widgets.detail import DetailView
 from ..widgets.strip import LayerStrip
 from ..widgets.virtual_table import ColumnSpec, TableView, VirtualTable
-from .base import Pane, ViewState
+from .base import FOLLOWING, Pane, ViewState
 from .instead import Instead
-from .table_keys import TableKeys
+from .live_rows import LiveRows
 
 if TYPE_CHECKING:
     from npulse.core.table import Order, Table
@@ -38,7 +38,7 @@ DETAIL_PAUSE_S = 0.1
 _LABEL_CELLS = (12, 24)  # of the strip: at least, at most
 
 
-class TablePane(TableKeys, Generic[ViewT]):
+class TablePane(LiveRows, Generic[ViewT]):
     """Everything that is not about what stands in the table. A pane adds a job, columns and first lines."""
 
     SCOPED_CSS = False  # the screen's width classes decide where the detail stands
@@ -152,6 +152,8 @@ class TablePane(TableKeys, Generic[ViewT]):
             return bool(findings)
         if action_id == "pane.origin":
             return any(finding.role == "origin" for finding in findings)
+        if action_id in FOLLOWING:
+            return self.in_footer_while_written(action_id)
         return self.shown is not None
 
     # ---- what the job has made ----
@@ -166,7 +168,10 @@ class TablePane(TableKeys, Generic[ViewT]):
         shown: ViewT = made
         if shown.lang != self.shell.lang:
             shown = shown.translated(self.shell.lang)
-        is_first = self.shown is None
+        if self._is_look and self.shown is not None and self.shown.table.n_rows:
+            self.put_in_order(shown)
+            return
+        is_first = self.shown is None or not self.shown.table.n_rows
         if self.shown is None or self.shown.table.n_rows != shown.table.n_rows:
             self._order = self.first_order(shown)
         self.shown, self.instead = shown, None
@@ -185,13 +190,29 @@ class TablePane(TableKeys, Generic[ViewT]):
         else:
             self.ask_detail(self.table.current_row)
 
+    def show_arranged(self, made: Any, order: Order | None, trouble: str) -> None:
+        is_same_row = self.row is not None and self._origin is not None
+        row = self.table.current_row if is_same_row else None
+        self.shown, self._order, self._trouble = made, order, trouble
+        self.tell(busy="")
+        self.table.can_open = self.can_open(made)
+        self.show_rows()
+        self._show_summary()
+        self._show_marks()
+        now = self.table.current_row
+        if now is not None:
+            assert self._origin is not None
+            self._show_detail(now, is_same=row is not None and int(self._origin[now]) == row)
+
     def more_text(self) -> str:
         """What the header says while the same rows will come again with more figures."""
         return self.busy_text()
 
     def forget(self) -> None:
         self.shown, self.instead, self._order, self._trouble, self._strip = None, None, None, "", None
+        self._held, self._n_held = None, 0
         if self.is_mounted:
+            self.forget_marks()
             self.table.view = TableView.empty()
             self.query_one(DetailView).detail = None
 
@@ -224,6 +245,7 @@ class TablePane(TableKeys, Generic[ViewT]):
             sorted_by=self.view.sort or "",
             is_descending=self.view.descending,
             version=self.version,
+            origin=self._origin,
         )
         self._show_state()
 
@@ -241,7 +263,7 @@ class TablePane(TableKeys, Generic[ViewT]):
     def _show_summary(self) -> None:
         if not self.is_mounted:
             return
-        lines = [self.plain(line) for line in self.summary_lines()]
+        lines = [self.plain(line) for line in (*self.summary_lines(), *self._waiting_lines())]
         self._say("#summary", "\n".join(lines))
         if self.has_class("-has-rows") is not (self.shown is not None and self.has_rows(self.shown)):
             self.toggle_class("-has-rows")
@@ -267,14 +289,18 @@ class TablePane(TableKeys, Generic[ViewT]):
             return self.instead_lines(self.instead)
         return [self.busy_text()]
 
+    def _waiting_lines(self) -> list[str]:
+        """Where nothing stands there yet, that it will come by itself."""
+        has_rows = self.shown is not None and self.has_rows(self.shown)
+        return ["", self.tr("live.waiting")] if self.is_following and not has_rows else []
+
     def plain(self, line: str) -> str:
         """Text from outside as this terminal can show it."""
         return showable(line, self.shell.glyphs)
 
     def _show_state(self, *_: object) -> None:
         parts = [self.table.position] if self.shown is not None else []
-        if text := self.filter_text():
-            parts.append(text)
+        parts += [text for text in (self.live_text(), self.filter_text()) if text]
         if self.view.sort:
             arrow = self.shell.glyphs.descending if self.view.descending else self.shell.glyphs.ascending
             parts.append(f"{arrow} {self.heading(self.view.sort, self.shell.lang)}")
@@ -305,14 +331,18 @@ class TablePane(TableKeys, Generic[ViewT]):
         if row is not None:
             self._detail_timer = self.set_timer(DETAIL_PAUSE_S, lambda: self._show_detail(row))
 
-    def _show_detail(self, row: int) -> None:
+    def _show_detail(self, row: int, is_same: bool = False) -> None:
+        """is_same: it is the row that was shown, with what is new of it: the lines stay where they are."""
         view = self.shown
         if view is None or row >= view.table.n_rows:
             return
         with self.app.batch_update():
             widget = self.query_one(DetailView)
             widget.note = dict(self.view.marks).get(self.subject() or "", "")
+            top = widget.top
             widget.detail = view.detail(row, self.shell.lang)
+            if is_same:
+                widget.top = top
             self._show_strip(view.strip(row))
 
     def _show_strip(self, found: tuple[Strip, int] | None) -> None:

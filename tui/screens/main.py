@@ -46,8 +46,12 @@ class MainPage(Page[None]):
                 await switcher.add_content(self.shell.make_pane(area))
             switcher.current = f"pane-{area}"
             self.query_one(TabBar).active = area
-            self.shell.feed(switcher.get_child_by_id(f"pane-{area}", Pane))
+            pane = switcher.get_child_by_id(f"pane-{area}", Pane)
+            if self.shell.opened is not None:
+                self.shell.live.meet(pane)
+            self.shell.feed(pane)
             self.focus_pane()
+            self.shell.refresh_header()
 
     def focus_pane(self) -> None:
         """Give the keys to the pane that is shown."""

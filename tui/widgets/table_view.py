@@ -61,7 +61,9 @@ class TableView:
     """A table with the rows and columns to show; replaced as a whole, never changed.
 
     order: table rows in display order, None for all of them in natural order. is_partial: the table
-    is still growing, so the total is a lower bound. sorted_by: the column marked in the header.
+    is still growing, so the total is a lower bound. sorted_by: the column marked in the header. origin:
+    where each row was in the table that this one takes the place of (-1: nowhere), so that the cursor
+    finds its row again; None where another table begins, or the same stays.
     """
 
     table: Table
@@ -72,6 +74,7 @@ class TableView:
     is_descending: bool = False
     is_partial: bool = False
     version: int = 0
+    origin: Order | None = None
 
     @classmethod
     def empty(cls) -> TableView:
@@ -95,6 +98,13 @@ class TableView:
         if not 0 <= position < self.n_rows:
             return None
         return position if self.order is None else int(self.order[position])
+
+    def row_from(self, row: int | None) -> int | None:
+        """The row that a row of the table before has become; None where it is gone."""
+        if row is None or self.origin is None:
+            return row
+        hits = np.flatnonzero(self.origin == row)
+        return int(hits[0]) if len(hits) else None
 
     def find(self, row: int | None) -> int | None:
         """The view position of a table row; None where it is not in the view. Cost: O(rows in view)."""

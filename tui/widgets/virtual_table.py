@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -15,13 +17,18 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from npulse.core.table import Order, Table
+
 from ..actions import bindings_for
 from ..glyphs import Glyphs, glyphs_of
+from .cells import column_texts
 from .table_lines import PREFIX_CELLS, Line, format_page, header_runs
 from .table_view import ColumnFormat, ColumnSpec, Layout, TableView, arrange, format_columns
 
 __all__ = ["ColumnSpec", "TableView", "VirtualTable"]
 
+CHANGED, ADDED = 1, 2
+"""What a row can be marked as in `VirtualTable.fresh`; 0 for no mark."""
 _WHEEL_ROWS = 3
 _OWN_ACTIONS = ("table.left", "table.right")
 
@@ -49,6 +56,8 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         "virtual-table--muted",
         "virtual-table--strong",
         "virtual-table--hit",
+        "virtual-table--fresh",
+        "virtual-table--fresh-mark",
     }
     DEFAULT_CSS = """
     VirtualTable {
@@ -64,6 +73,8 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         & > .virtual-table--muted { text-style: dim; }
         & > .virtual-table--strong { text-style: bold; }
         & > .virtual-table--hit { text-style: bold underline; }
+        & > .virtual-table--fresh { text-style: bold; }
+        & > .virtual-table--fresh-mark { text-style: bold; color: $text-success; }
     }
     """
     ALLOW_SELECT = False
@@ -75,6 +86,8 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
     """Position of the current column in display order."""
     marked: reactive[frozenset[int]] = reactive(frozenset())
     """Table rows (not positions in the view) that show the mark."""
+    fresh: reactive[npt.NDArray[np.int8] | None] = reactive(None, always_update=True, init=False)
+    """For each table row whether it is ADDED, has CHANGED, or neither (0), of late; None: none of them."""
     position: reactive[str] = reactive("", repaint=False)
     """Which rows are on the screen, "1,204-1,242 of 1,000,000"; made by `position_template`."""
     can_open: bool = True
@@ -98,6 +111,16 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
 
         table: VirtualTable
         row: int
+
+        @property
+        def control(self) -> VirtualTable:
+            return self.table
+
+    @dataclass
+    class WentUp(Message):
+        """The user moved upwards, or tried to."""
+
+        table: VirtualTable
 
         @property
         def control(self) -> VirtualTable:
@@ -241,8 +264,10 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
     def _take_view(self, old: TableView | None) -> None:
         """Use a new view: keep the cursor on its table row and on its line of the screen."""
         view = self.view
-        row_before = None if old is None else old.row_at(self.cursor)
+        row_before = None if old is None else view.row_from(old.row_at(self.cursor))
         offset = self.cursor - self.top
+        at_first = view.origin is not None and self.cursor == 0
+        self.set_reactive(VirtualTable.fresh, None)
         current = self.current_column
         same_table = old is not None and old.table is view.table and old.columns == view.columns
         if not same_table:
@@ -252,13 +277,16 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         found = view.find(row_before)
         place = self.validate_cursor(self.cursor if found is None else found)
         self.set_reactive(VirtualTable.cursor, place)
+        if at_first:  # rows that come before the first one are to be seen, as long as both find room
+            offset = min(place, self.page_rows - 1)
         self.scroll_y = place - offset
         self._show_cursor()
         if not same_table and current is not None:
             self.move_to_column(current)
         self._update_position()
         self.refresh()
-        if not same_table or self.current_row != row_before:
+        is_known = view.origin is not None and row_before is not None
+        if (not same_table and not is_known) or self.current_row != row_before:
             self._announce()
 
     def _announce(self) -> None:
@@ -311,6 +339,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
     def action_cursor_up(self) -> None:
         """Up one row."""
         self.cursor -= 1
+        self.post_message(self.WentUp(self))
 
     def action_cursor_page_down(self) -> None:
         """Down one page; the cursor keeps its line of the screen."""
@@ -319,10 +348,12 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
     def action_cursor_page_up(self) -> None:
         """Up one page; the cursor keeps its line of the screen."""
         self._turn_page(-self.page_rows)
+        self.post_message(self.WentUp(self))
 
     def action_cursor_top(self) -> None:
         """To the first row."""
         self.cursor = 0
+        self.post_message(self.WentUp(self))
 
     def action_cursor_bottom(self) -> None:
         """To the last row."""
@@ -387,10 +418,29 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
     def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
         self._wheel(-_WHEEL_ROWS)
+        self.post_message(self.WentUp(self))
 
     def _wheel(self, rows: int) -> None:
         self.scroll_y = self.top + rows
         self.cursor = max(self.top, min(self.cursor, self.top + self.page_rows - 1))
+
+    # ---- what came of late ----
+
+    def differing(self, before: Table, origin: Order) -> npt.NDArray[np.int64]:
+        """The table rows on the screen that show something else than they did in the table before."""
+        rows = self.view.rows(self.top, self.top + self.page_rows)
+        rows = rows[origin[rows] >= 0]
+        old = origin[rows]
+        differs = np.zeros(len(rows), np.bool_)
+        known = {column.name: column for column in before.columns}
+        for place, _ in self._layout.visible(self._first, self._room()):
+            shown = self._layout.columns[place]
+            earlier = known.get(shown.spec.name)
+            if earlier is not None and earlier.kind == shown.column.kind:
+                now = column_texts(shown.column, rows, shown.write, self.glyphs)
+                then = column_texts(earlier, old, shown.write, self.glyphs)
+                differs |= np.array([a != b for a, b in zip(now, then, strict=True)], np.bool_)
+        return rows[differs]
 
     # ---- drawing ----
 
@@ -444,8 +494,14 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         if is_cursor:
             over = self._component(f"virtual-table--cursor{'' if self.has_focus else '-blurred'}")
         prefix = (glyphs.cursor if is_cursor else " ") + (glyphs.mark if line.row in self.marked else " ")
+        runs = list(line.runs)
         segments = [Segment(prefix, style + over)]
-        segments += [Segment(text, style + self._component(name) + over) for text, name in line.runs]
+        if self.fresh is not None and self.fresh[line.row] and runs:
+            style += self._component("virtual-table--fresh")
+            mark = glyphs.added if self.fresh[line.row] == ADDED else glyphs.changed
+            segments.append(Segment(mark, style + self._component("virtual-table--fresh-mark") + over))
+            runs[0] = runs[0][0][1:], runs[0][1]  # the mark takes the place of the first blank
+        segments += [Segment(text, style + self._component(name) + over) for text, name in runs]
         return Strip(segments).adjust_cell_length(width, style + over).simplify()
 
     def _component(self, name: str | None) -> Style:

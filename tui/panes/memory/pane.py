@@ -63,6 +63,7 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
     """
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
+    key_columns = ("rule", "kind", "space", "subject", "kernel", "file", "line", "tool")
     export_name = "npulse-memory.csv"
     table_share = (3, 5)
 
@@ -78,7 +79,7 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
     # ---- what is read ----
 
     def make_job(self, run: Run, round_: Round) -> Job:
-        options = replace(self.options, source_roots=self._roots_of(run))
+        options = replace(self.options, source_roots=self._roots_of(run), tails=self.tails)
         return partial(read_round, run, round_.name, options=options)
 
     def _roots_of(self, run: Run) -> tuple[Path, ...]:

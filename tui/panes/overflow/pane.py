@@ -48,6 +48,7 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
     ]
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
+    key_columns = ("rank", "step", "capture", "operator", "io")
     export_name = "npulse-overflow.csv"
 
     def __init__(self, area: str = "overflow", options: AnalysisOptions | None = None) -> None:
@@ -60,7 +61,11 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
 
     def make_job(self, run: Run, round_: Round) -> Job:
         return partial(
-            look_through_round, run, round_.name, options=self.options, saturation=self._saturation
+            look_through_round,
+            run,
+            round_.name,
+            options=replace(self.options, tails=self.tails),
+            saturation=self._saturation,
         )
 
     def forget_choices(self) -> None:
@@ -81,6 +86,8 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
         before, has_trace = self.shown, getattr(made, "has_trace", False)
         is_untouched = not self.view.filter and not self.view.sort and not self.table.cursor
         leads = has_trace and not (before is not None and before.has_trace) and is_untouched
+        if self._is_look and before is not None and before.table.n_rows:
+            leads = False  # rows that somebody follows do not leave
         if leads:
             self.set_reactive(OverflowPane.view, replace(self.view, filter=UPSTREAM))
         elif self.view.filter == UPSTREAM and not has_trace:

@@ -77,6 +77,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
     ]
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
+    key_columns = (SUBJECT, "op_type", "core_type", "rank", "folder")
     export_name = "npulse-performance.csv"
 
     def __init__(self, area: str = "performance", options: AnalysisOptions | None = None) -> None:
@@ -96,7 +97,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
     # ---- what is read ----
 
     def make_job(self, run: Run, round_: Round) -> Job:
-        options = replace(self.options, rank=self._rank)
+        options = replace(self.options, rank=self._rank, tails=self.tails)
         return partial(read_round, run, round_.name, options=options, kind=self._kind, against=self._against)
 
     def busy_text(self) -> str:
@@ -233,6 +234,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
 
     def _replace_rows(self, view: PerformanceView | FileView, row: int) -> None:
         """Other rows: what was sorted and filtered was so for those that leave."""
+        self.forget_marks()
         with self.app.batch_update():
             self.set_reactive(
                 PerformancePane.view, replace(self.view, sort=None, descending=False, filter="")

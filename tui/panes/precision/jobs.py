@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from npulse.core.precision.compare import Settings
     from npulse.core.run.model import Artifact, Run
     from npulse.core.run.sides import CapturePair
+    from npulse.core.tails import Tails
 
     from ..job_pane import JobTools
 
@@ -45,7 +46,13 @@ class Alone:
 
 
 def compare_round(
-    run: Run, round_name: str, tools: JobTools, *, settings: Settings | None, choice: Choice
+    run: Run,
+    round_name: str,
+    tools: JobTools,
+    *,
+    settings: Settings | None,
+    choice: Choice,
+    tails: Tails | None = None,
 ) -> None:
     """Compare the pair that is chosen; shown after the first read and when it is complete."""
     from npulse.core.precision.compare import Comparison, Settings, compare_captures
@@ -69,12 +76,18 @@ def compare_round(
     show(
         compare_captures(
             pairs[index],
-            settings or Settings(),
+            followed(settings or Settings(), tails),
             progress=tools.progress,
             is_cancelled=tools.is_cancelled,
             on_update=show,
         )
     )
+
+
+def followed(settings: Settings, tails: Tails | None) -> Settings:
+    """The settings with what was read so far, where the comparison can go on from there."""
+    can_go_on = any(field.name == "tails" for field in fields(settings))
+    return replace(settings, **{"tails": tails}) if can_go_on and tails is not None else settings  # type: ignore[arg-type]
 
 
 def pairs_of(run: Run, round_name: str) -> list[CapturePair]:

@@ -36,6 +36,7 @@ class PrecisionPane(TablePane[PrecisionView]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("precision")]
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
+    key_columns = ("rank", "step", "operator", "io")
     export_name = "npulse-precision.csv"
 
     def __init__(self, area: str = "precision", settings: Settings | None = None) -> None:
@@ -46,7 +47,9 @@ class PrecisionPane(TablePane[PrecisionView]):
     # ---- what is compared ----
 
     def make_job(self, run: Run, round_: Round) -> Job:
-        return partial(compare_round, run, round_.name, settings=self.settings, choice=self._choice)
+        return partial(
+            compare_round, run, round_.name, settings=self.settings, choice=self._choice, tails=self.tails
+        )
 
     def forget_choices(self) -> None:
         super().forget_choices()

@@ -1,0 +1,312 @@
+"""A run that is followed: the watch of it, what the first line says of that, who is told of new findings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.message import Message
+from textual.worker import Worker, get_current_worker
+
+from npulse.core.text import columns_of, safe_text
+
+from .clipboard import passed_through
+from .glyphs import ascii_text
+from .keymap import show_keys
+from .panes.base import Pane
+
+if TYPE_CHECKING:
+    from npulse.core.findings import Finding
+    from npulse.core.progress import IsCancelled
+    from npulse.core.run.model import Artifact, Run
+    from npulse.core.watch.events import Batch, LiveState
+
+    from .shell import Shell
+
+WATCH_GROUP = "watch"
+"""The group of the worker that watches: it is no job, and no cancelling ends it."""
+LAG_S = 1.0
+"""A lag is told from here on."""
+_OSC9_CHARACTERS = 160
+_WHY_POLLING = {
+    "network": "live.why-network",
+    "overlay": "live.why-overlay",
+    "watch-limit": "live.why-watch-limit",
+    "instance-limit": "live.why-instance-limit",
+    "asked": "live.why-asked",
+}
+
+
+class Watching(Protocol):
+    """What is needed of `core.watch.watcher.Watch`."""
+
+    def batches(self, is_cancelled: IsCancelled) -> Iterator[Batch]: ...
+
+    def close(self) -> None: ...
+
+
+OpenWatch = Callable[[Path], Watching]
+Tell = Callable[["Finding"], object]
+Say = Callable[..., str]
+
+
+class BatchCame(Message):
+    """Something new in the run that is watched."""
+
+    def __init__(self, watched: object, batch: Batch) -> None:
+        super().__init__()
+        self.watched = watched
+        self.batch = batch
+
+
+class Live:
+    """What the shell has of following: one watch as long as any pane follows, and its last state.
+
+    follow_at_start: panes follow from their first visit on. tell: is given every new finding (the command
+    that the user named for it).
+    """
+
+    def __init__(
+        self,
+        shell: Shell,
+        *,
+        open_watch: OpenWatch | None = None,
+        follow_at_start: bool = False,
+        has_bell: bool = True,
+        tell: Tell | None = None,
+    ) -> None:
+        self.state: LiveState | None = None
+        """None while nothing is watched."""
+        self._shell = shell
+        self._open_watch = open_watch or _watch
+        self._follow_at_start = follow_at_start
+        self._has_bell = has_bell
+        self._tell = tell
+        self._watched: object | None = None
+        self._worker: Worker[None] | None = None
+        self._met: set[str] = set()
+        self._gone_ns = 0
+        self._was_polling = self._was_hinted = False
+
+    # ---- who follows ----
+
+    def meet(self, pane: Pane | None) -> None:
+        """A pane is shown: where following was asked for at the start, it begins at its first visit."""
+        if pane is None or not self._follow_at_start or pane.area in self._met or not pane.can_follow:
+            return
+        self._met.add(pane.area)
+        pane.begin_following()
+        self.pane_changed(pane)
+
+    def pane_changed(self, pane: Pane | None = None) -> None:
+        """A pane follows, or does not any more: the watch begins with the first, and ends with the last."""
+        shell = self._shell
+        is_wanted = shell.run_path is not None and any(one.is_following for one in shell.main.panes)
+        if is_wanted and self._watched is None:
+            self._watched = object()
+            work = self._watch_run(Path(str(shell.run_path)), self._watched)
+            self._worker = shell.run_worker(
+                work, thread=True, group=WATCH_GROUP, exit_on_error=False, description="watch"
+            )
+        elif not is_wanted:
+            self.stop()
+        shell.refresh_header()
+        shell.main.refresh_footer()
+
+    def run_changes(self) -> None:
+        """Another run is opened."""
+        self.stop()
+        self._met.clear()
+        self._was_polling = self._was_hinted = False
+
+    def stop(self) -> None:
+        """End the watch."""
+        if self._worker is not None:
+            self._worker.cancel()
+        self._watched, self._worker, self.state, self._gone_ns = None, None, None, 0
+
+    def hint(self) -> None:
+        """Say once that a run that is still being written can be followed."""
+        pane = self._shell.pane
+        if self._was_hinted or pane is None or not pane.can_follow or pane.is_following:
+            return
+        if self.is_being_written(pane.area):
+            self._was_hinted = True
+            self._shell.notice("live.in-progress", key=self._key("pane.follow"))
+
+    def is_being_written(self, area: str) -> bool:
+        """Whether something of an area is still being written, as far as its files tell."""
+        run = self._shell.opened
+        return run is not None and any(
+            artifact.completeness == "in progress" and area in _areas_of(artifact)
+            for artifact in run.artifacts
+        )
+
+    def _watch_run(self, path: Path, watched: object) -> Callable[[], None]:
+        def work() -> None:
+            worker = get_current_worker()
+            watch = self._open_watch(path)
+            try:
+                for batch in watch.batches(lambda: worker.is_cancelled):
+                    if worker.is_cancelled:
+                        break
+                    self._shell.post_message(BatchCame(watched, batch))
+            finally:
+                watch.close()
+
+        return work
+
+    # ---- what comes ----
+
+    def take(self, message: BatchCame) -> None:
+        """Give the panes the run as it is now; those that follow look again."""
+        shell, batch = self._shell, message.batch
+        if message.watched is not self._watched or shell.opened is None:
+            return  # of a watch that was ended
+        self.state = batch.state
+        self._gone_ns = 0 if batch.state.is_reachable else self._gone_ns or time.time_ns()
+        before, run = shell.opened, batch.run
+        index = _same_round(before, shell.round_index, run)
+        shell.opened, shell.round_index = run, index
+        areas = {area for event in batch.events for area in _areas_of(event.artifact)}
+        with shell.batch_update():
+            for pane in shell.main.panes:
+                pane.take_batch(run, index, areas)
+            shell.refresh_header()
+        self._tell_changes(before, run, batch.state)
+
+    def _tell_changes(self, before: Run, run: Run, state: LiveState) -> None:
+        if state.mode == "polling" and not self._was_polling:
+            self._was_polling = True
+            self._shell.notice("live.polling", why=why_polling(state.why, self._shell.tr))
+            return
+        known = {one.name for one in before.rounds}
+        new = [one.name for one in run.rounds if one.name not in known]
+        if known and new:
+            key = self._key("app.next-round")
+            self._shell.notice("live.new-round", name=safe_text(new[-1], 60), key=key)
+
+    def announce(self, news: Sequence[Finding]) -> None:
+        """Findings that were not there before: a notice, a bell, the desktop, the user's command."""
+        if not news:
+            return
+        shell, first = self._shell, news[0]
+        text_id = "live.found" if len(news) == 1 else "live.found-more"
+        words = {"subject": first.subject, "message": first.message, "n": len(news) - 1}
+        shell.notice(text_id, severity="error", **words)
+        if self._has_bell:
+            shell.bell()
+            shell.write_sequence(self._desktop_notice(f"{first.subject}: {first.message}"))
+        if self._tell is not None:
+            for finding in news:
+                self._tell(finding)
+
+    def _desktop_notice(self, text: str) -> str:
+        shown = safe_text(f"npulse: {text}", _OSC9_CHARACTERS)  # begins with no digit: that would be progress
+        if self._shell.glyphs.is_ascii:
+            shown = ascii_text(shown)
+        return passed_through(f"\x1b]9;{shown}\x07", self._shell.terminal)
+
+    # ---- what is said ----
+
+    def facts(self) -> list[str]:
+        """Of the first line, while the pane that is shown follows."""
+        pane = self._shell.pane
+        if self.state is None or pane is None or not pane.is_following:
+            return []
+        dot = self._shell.glyphs.live
+        facts = [live_fact(self.state, self._gone_ns, dot, self._shell.tr)]
+        if pane.is_paused:
+            facts.append(self._shell.tr("live.paused"))
+        is_busy = self.state.is_reachable and self.state.quiet_since_ns is None
+        if is_busy and self.state.lag_s is not None and self.state.lag_s > LAG_S:
+            facts.append(self._shell.tr("live.lag", lag=f"{self.state.lag_s:.1f}"))
+        if is_busy and pane.rows_per_s >= 1:
+            facts.append(self._shell.tr("live.rows", n=f"{pane.rows_per_s:,.0f}"))
+        return facts
+
+    def show_recorded(self, rows: Mapping[int | None, int]) -> None:
+        """What there is of each rank, and how many of the rows that are shown."""
+        from npulse.core.watch.recorded import recorded_by_rank
+
+        run = self._shell.opened
+        artifacts = recorded_by_rank(run.artifacts) if run is not None else ()
+        lines = recorded_lines(artifacts, rows, self._shell.tr)
+        self._shell.show_lines("live.recorded", lines or [self._shell.tr("live.recorded-none")])
+
+    def _key(self, action_id: str) -> str:
+        return show_keys(self._shell.keys.get(action_id, ())[:1])
+
+
+def live_fact(state: LiveState, gone_ns: int, dot: str, say: Say) -> str:
+    """How the run stands: who writes, how fast, or since when nobody does. gone_ns: since when no folder."""
+    if not state.is_reachable:
+        return say("live.folder-gone", time=clock_text(gone_ns))
+    if state.has_writer is False and state.last_write_ns is not None:
+        return say("live.writer-gone", time=clock_text(state.last_write_ns))
+    if state.quiet_since_ns is not None:
+        return say("live.quiet", dot=dot, time=clock_text(state.quiet_since_ns))
+    return say("live.rate", dot=dot, rate=rate_text(state.bytes_per_s))
+
+
+def rate_text(bytes_per_s: float) -> str:
+    """Bytes per second in the unit that needs the fewest digits."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if bytes_per_s >= size:
+            return f"{bytes_per_s / size:.1f} {unit}/s"
+    return f"{bytes_per_s:.0f} B/s"
+
+
+def clock_text(at_ns: int) -> str:
+    """A moment as the clock on the wall shows it."""
+    return time.strftime("%H:%M:%S", time.localtime(at_ns / 1e9))
+
+
+def why_polling(why: str, say: Say) -> str:
+    """Why nothing tells of writes, in words; `LiveState.why` is what it is made of."""
+    word, _, what = why.partition(" ")
+    return say(_WHY_POLLING.get(word, "live.why-unsupported"), what=safe_text(what, 40))
+
+
+def recorded_lines(found: Sequence[Any], rows: Mapping[int | None, int], say: Say) -> list[str]:
+    """Of each rank one line: files, bytes, rows, the last write, kinds."""
+    cells = []
+    for one in found:
+        name = say("live.recorded-other") if one.rank is None else say("live.recorded-rank", rank=one.rank)
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in one.kinds.items())
+        cells.append(
+            (
+                name,
+                say("live.recorded-files", n=one.n_artifacts),
+                f"{one.size_bytes / 1e6:,.1f} MB",
+                say("live.recorded-rows", n=rows[one.rank]) if one.rank in rows else "",
+                say("live.recorded-written", time=clock_text(one.written_ns)),
+                say("live.recorded-open", n=one.n_in_progress) if one.n_in_progress else "",
+                kinds,
+            )
+        )
+    return columns_of(cells, left=(0, 6)) if cells else []
+
+
+def _areas_of(artifact: Artifact) -> tuple[str, ...]:
+    from npulse.core.run.kinds import KINDS
+
+    kind = KINDS.get(artifact.kind)
+    return kind.areas if kind is not None else ()
+
+
+def _same_round(before: Run, index: int, after: Run) -> int:
+    """Where the round that is shown stands now; the newest where it is not there any more."""
+    names = [one.name for one in after.rounds]
+    if index < len(before.rounds) and before.rounds[index].name in names:
+        return names.index(before.rounds[index].name)
+    return max(0, len(names) - 1)
+
+
+def _watch(path: Path) -> Watching:
+    """The core's watch, imported by the worker that needs it."""
+    from npulse.core.watch.watcher import Watch
+
+    return Watch(path)
