@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.message import Message
+from textual.timer import Timer
 from textual.worker import Worker, get_current_worker
 
 from npulse.core.text import columns_of, safe_text
@@ -29,6 +30,8 @@ WATCH_GROUP = "watch"
 """The group of the worker that watches: it is no job, and no cancelling ends it."""
 LAG_S = 1.0
 """A lag is told from here on."""
+NEWS_PAUSE_S = 5.0
+"""From one notice of new findings to the next; those between are told together."""
 _OSC9_CHARACTERS = 160
 _WHY_POLLING = {
     "network": "live.why-network",
@@ -88,6 +91,8 @@ class Live:
         self._worker: Worker[None] | None = None
         self._met: set[str] = set()
         self._gone_ns = 0
+        self._news: list[Finding] = []
+        self._news_timer: Timer | None = None
         self._was_polling = self._was_hinted = False
 
     # ---- who follows ----
@@ -174,8 +179,14 @@ class Live:
         with shell.batch_update():
             for pane in shell.main.panes:
                 pane.take_batch(run, index, areas)
-            shell.refresh_header()
+            if not self._is_drawn_soon(areas):
+                shell.refresh_header()
         self._tell_changes(before, run, batch.state)
+
+    def _is_drawn_soon(self, areas: Container[str]) -> bool:
+        """Whether the pane that is shown looks now: the first line changes with its rows, in one frame."""
+        pane = self._shell.pane
+        return pane is not None and pane.is_following and not pane.is_paused and pane.area in areas
 
     def _tell_changes(self, before: Run, run: Run, state: LiveState) -> None:
         if state.mode == "polling" and not self._was_polling:
@@ -189,19 +200,27 @@ class Live:
             self._shell.notice("live.new-round", name=safe_text(new[-1], 60), key=key)
 
     def announce(self, news: Sequence[Finding]) -> None:
+        """Tell of findings that were not there before, origins at once; of many in a row few times."""
+        if self._tell is not None:
+            for finding in news:
+                self._tell(finding)
+        self._news += news
+        if self._news and self._news_timer is None:
+            self._say_news()
+
+    def _say_news(self) -> None:
         """Findings that were not there before: a notice, a bell, the desktop, the user's command."""
+        news, self._news, self._news_timer = self._news, [], None
         if not news:
             return
-        shell, first = self._shell, news[0]
+        shell, first = self._shell, min(news, key=lambda finding: finding.role != "origin")
+        self._news_timer = shell.set_timer(NEWS_PAUSE_S, self._say_news)
         text_id = "live.found" if len(news) == 1 else "live.found-more"
         words = {"subject": first.subject, "message": first.message, "n": len(news) - 1}
         shell.notice(text_id, severity="error", **words)
         if self._has_bell:
             shell.bell()
             shell.write_sequence(self._desktop_notice(f"{first.subject}: {first.message}"))
-        if self._tell is not None:
-            for finding in news:
-                self._tell(finding)
 
     def _desktop_notice(self, text: str) -> str:
         shown = safe_text(f"npulse: {text}", _OSC9_CHARACTERS)  # begins with no digit: that would be progress

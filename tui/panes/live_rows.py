@@ -35,6 +35,9 @@ class LiveRows(TableKeys):
     key_columns: ClassVar[tuple[str, ...]] = ()
     """The columns by which a row is known again."""
 
+    share_columns: ClassVar[frozenset[str]] = frozenset()
+    """Columns whose values change with every other row's: that is no change of the row."""
+
     class Arranged(Message):
         """What a look has brought, ready to be shown in place of `before`."""
 
@@ -183,7 +186,7 @@ class LiveRows(TableKeys):
             is_marked = ~is_new & (self._marked_until_s[old] > now_s)
             marks[is_marked] = self._marks[old][is_marked]
             until_s[is_marked] = self._marked_until_s[old][is_marked]
-        changed = self.table.differing(before, origin)
+        changed = self.table.differing(before, origin, self.share_columns)
         marks[changed] = np.maximum(marks[changed], CHANGED)
         marks[is_new] = ADDED
         until_s[changed] = until_s[is_new] = now_s + MARK_S

@@ -195,6 +195,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         row = self.table.current_row if is_same_row else None
         self.shown, self._order, self._trouble = made, order, trouble
         self.tell(busy="")
+        self.shell.refresh_header()  # here and not when the shell hears of it: one frame for both
         self.table.can_open = self.can_open(made)
         self.show_rows()
         self._show_summary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -426,8 +427,11 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     # ---- what came of late ----
 
-    def differing(self, before: Table, origin: Order) -> npt.NDArray[np.int64]:
-        """The table rows on the screen that show something else than they did in the table before."""
+    def differing(self, before: Table, origin: Order, without: Container[str] = ()) -> npt.NDArray[np.int64]:
+        """The table rows on the screen that show something else than they did in the table before.
+
+        without: columns that do not count.
+        """
         rows = self.view.rows(self.top, self.top + self.page_rows)
         rows = rows[origin[rows] >= 0]
         old = origin[rows]
@@ -436,7 +440,7 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         for place, _ in self._layout.visible(self._first, self._room()):
             shown = self._layout.columns[place]
             earlier = known.get(shown.spec.name)
-            if earlier is not None and earlier.kind == shown.column.kind:
+            if earlier is not None and shown.spec.name not in without and earlier.kind == shown.column.kind:
                 now = column_texts(shown.column, rows, shown.write, self.glyphs)
                 then = column_texts(earlier, old, shown.write, self.glyphs)
                 differs |= np.array([a != b for a, b in zip(now, then, strict=True)], np.bool_)
@@ -493,14 +497,17 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         over = Style.null()
         if is_cursor:
             over = self._component(f"virtual-table--cursor{'' if self.has_focus else '-blurred'}")
-        prefix = (glyphs.cursor if is_cursor else " ") + (glyphs.mark if line.row in self.marked else " ")
+        marks = glyphs.mark if line.row in self.marked else ""
         runs = list(line.runs)
-        segments = [Segment(prefix, style + over)]
+        segments = [Segment(glyphs.cursor if is_cursor else " ", style + over)]
         if self.fresh is not None and self.fresh[line.row] and runs:
             style += self._component("virtual-table--fresh")
-            mark = glyphs.added if self.fresh[line.row] == ADDED else glyphs.changed
-            segments.append(Segment(mark, style + self._component("virtual-table--fresh-mark") + over))
-            runs[0] = runs[0][0][1:], runs[0][1]  # the mark takes the place of the first blank
+            marks += glyphs.added if self.fresh[line.row] == ADDED else glyphs.changed
+            segments.append(Segment(marks, style + self._component("virtual-table--fresh-mark") + over))
+            if len(marks) > 1:  # beside the user's own mark in place of the first blank
+                runs[0] = runs[0][0][1:], runs[0][1]
+        else:
+            segments.append(Segment(marks or " ", style + over))
         segments += [Segment(text, style + self._component(name) + over) for text, name in runs]
         return Strip(segments).adjust_cell_length(width, style + over).simplify()
 

@@ -78,6 +78,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns = (SUBJECT, "op_type", "core_type", "rank", "folder")
+    share_columns = frozenset(("share_percent", "cumulative_percent", "share_of_wall_percent"))
     export_name = "npulse-performance.csv"
 
     def __init__(self, area: str = "performance", options: AnalysisOptions | None = None) -> None:
