@@ -82,6 +82,8 @@ class Live:
     ) -> None:
         self.state: LiveState | None = None
         """None while nothing is watched."""
+        self.gone: tuple[Artifact, ...] = ()
+        """Artifacts that vanished since the watch began."""
         self._shell = shell
         self._open_watch = open_watch or _watch
         self._follow_at_start = follow_at_start
@@ -131,6 +133,7 @@ class Live:
         if self._worker is not None:
             self._worker.cancel()
         self._watched, self._worker, self.state, self._gone_ns = None, None, None, 0
+        self.gone = ()
 
     def hint(self) -> None:
         """Say once that a run that is still being written can be followed."""
@@ -170,7 +173,7 @@ class Live:
         shell, batch = self._shell, message.batch
         if message.watched is not self._watched or shell.opened is None:
             return  # of a watch that was ended
-        self.state = batch.state
+        self.state, self.gone = batch.state, batch.gone
         self._gone_ns = 0 if batch.state.is_reachable else self._gone_ns or time.time_ns()
         before, run = shell.opened, batch.run
         index = _same_round(before, shell.round_index, run)

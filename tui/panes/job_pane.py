@@ -181,7 +181,16 @@ class JobPane(Pane):
 
     def _begin_job(self, run: Run, round_: Round, *, is_look: bool) -> None:
         self._began_s, self._is_look, self._is_due = monotonic(), is_look, False
+        if self._following is not None:
+            run = self._with_gone(run, self._following.tails)
+            round_ = run.rounds[self.round_index]
         self._job = self._run_job(self.version, self.make_job(run, round_), self._following, is_look)
+
+    def _with_gone(self, run: Run, tails: Tails) -> Run:
+        """With the files that are gone by now: what was read of them stays."""
+        from npulse.core.watch.gone import with_gone
+
+        return with_gone(run, self.shell.live.gone, tails)
 
     @work(thread=True, exclusive=True, group="job", exit_on_error=False, description="job")
     def _run_job(self, version: int, job: Job, following: Following | None, is_look: bool) -> None:
