@@ -59,7 +59,8 @@ class Generation(Generic[ReaderT]):
     path: Path
     number: int
     reader: ReaderT
-    why: str = ""
+    why: str
+    _make: Callable[[], ReaderT] = field(repr=False)
     n_bytes: int = 0
     is_over: bool = False
     was_renamed: bool = False
@@ -134,12 +135,15 @@ class Tails:
                 self._names.setdefault(path.parent, {})[path] = identity
                 if old_names.get(path.parent, {}).get(path) != identity:
                     new.add(path)
-            for one in [one for listed in self._by_path.values() for one in listed if not one.is_over]:
-                to = at_name.get(one._identity)
-                if to is not None and to != one.path and _has_left(one):
-                    self._follow(one, to)
+            for one in [one for listed in self._by_path.values() for one in listed]:
+                if one.is_over or one not in self._by_path[one.path, one._kind]:
+                    continue
+                is_there = self._names.get(one.path.parent, {}).get(one.path) == one._identity
+                if not is_there and (id(one) in self._left or _has_left(one)):
+                    self._leave_for(one, at_name.get(one._identity))
             for one in list(self._left.values()) if new else ():
-                self._find_copy(one, new)
+                if id(one) in self._left:
+                    self._find_copy(one, new)
 
     def read(
         self,
@@ -171,7 +175,8 @@ class Tails:
                     if listed is None:
                         raise
                     if listed:
-                        self._drain(listed[-1], make, progress, is_cancelled)
+                        self._drain(listed[-1], progress, is_cancelled)
+                    if listed and not listed[-1].is_over:
                         self._leave(listed[-1])
                 else:
                     listed = cast("list[Generation[ReaderT]]", self._by_path.setdefault(key, []))
@@ -180,7 +185,7 @@ class Tails:
                     self._read_on(current, size_bytes, progress, is_cancelled)
             for other in list(listed):
                 if other is not current and other in listed:
-                    self._drain(other, make, progress, is_cancelled)
+                    self._drain(other, progress, is_cancelled)
             return tuple(listed)
 
     def known(self, path: Path, kind: object = None) -> tuple[Generation[Any], ...]:
@@ -233,7 +238,7 @@ class Tails:
             if is_same_file and size_bytes >= last.n_bytes and last._is_continued_by(file):
                 return last
             if not is_same_file:
-                self._drain(last, make)
+                self._drain(last)
                 last = listed[-1]
             if not is_same_file and last._is_copied_in(file):
                 return last  # written beside and renamed
@@ -246,7 +251,7 @@ class Tails:
         if elsewhere is not None:
             self._move(elsewhere, path)
             return cast("Generation[ReaderT]", elsewhere)
-        one = Generation(path, len(listed), make(), why, _kind=kind)
+        one = Generation(path, len(listed), make(), why, make, _kind=kind)
         listed.append(one)
         return one
 
@@ -266,9 +271,21 @@ class Tails:
         ):
             return one
         for one in self._left.values():
-            if one._kind == kind and _is_rotated(one.path, path) and one._is_copied_in(file):
+            is_known_name = one.path == path or _is_rotated(one.path, path)
+            if one._kind == kind and is_known_name and one._is_copied_in(file):
                 return one
         return None
+
+    def _leave_for(self, one: Generation[Any], path: Path | None) -> None:
+        """Its name holds another file by now, or none; its own lies at `path`, None where nobody knows."""
+        if path is not None:
+            if not self._follow(one, path):
+                one.is_over = True  # emptied behind the renaming, or the inode is another file's
+                self._leave(one)
+        elif id(one) not in self._left:
+            self._drain(one)
+            if not one.is_over:
+                self._leave(one)
 
     def _leave(self, one: Generation[Any]) -> None:
         """Its name holds something else, or nothing: was it copied before that?"""
@@ -280,7 +297,8 @@ class Tails:
 
     def _find_copy(self, one: Generation[Any], paths: Iterable[Path]) -> None:
         for path in paths:
-            if path.parent == one.path.parent and _is_rotated(one.path, path) and self._follow(one, path):
+            is_likely = path == one.path or (path.parent == one.path.parent and _is_rotated(one.path, path))
+            if is_likely and self._follow(one, path):
                 return
 
     def _follow(self, one: Generation[Any], path: Path) -> bool:
@@ -300,7 +318,7 @@ class Tails:
             return False
         listed = self._by_path.get((path, one._kind))
         last = listed[-1] if listed else None
-        if last is not None and not last.is_over and last._identity == identity:
+        if last is not None and last is not one and not last.is_over and last._identity == identity:
             if size_bytes >= last.n_bytes and last._is_continued_by(file):
                 file.close()
                 self._unlist(one)
@@ -354,7 +372,6 @@ class Tails:
     def _drain(
         self,
         one: Generation[Any],
-        make: Callable[[], Reader],
         progress: ProgressCallback = ignore_progress,
         is_cancelled: IsCancelled = never_cancelled,
     ) -> None:
@@ -365,15 +382,18 @@ class Tails:
         try:
             size_bytes = os.fstat(file.fileno()).st_size
             if size_bytes < one.n_bytes or not one._is_continued_by(file):
-                one = self._begun_anew(one, make(), "truncated" if size_bytes < one.n_bytes else "rewritten")
-            self._read_on(one, size_bytes, progress, is_cancelled)
+                one = self._begun_anew(one, "truncated" if size_bytes < one.n_bytes else "rewritten")
+                self._read_on(one, size_bytes, progress, is_cancelled)
+                self._leave(one)
+            else:
+                self._read_on(one, size_bytes, progress, is_cancelled)
         except OSError:
             self._release(one)
 
-    def _begun_anew(self, one: Generation[Any], reader: Reader, why: str) -> Generation[Any]:
+    def _begun_anew(self, one: Generation[Any], why: str) -> Generation[Any]:
         """The next generation of a file without a name."""
         listed = self._by_path[one.path, one._kind]
-        new = Generation(one.path, 0, reader, why, _kind=one._kind)
+        new = Generation(one.path, 0, one._make(), why, one._make, _kind=one._kind)
         listed.insert(one.number + 1, new)
         _number(listed)
         file, one._file, one.is_over = one._file, None, True
