@@ -23,16 +23,15 @@ from npulse.core.tails import Tails
 from npulse.core.text import safe_text
 
 from .advice import Advice, words
-from .changes.compare import Changes, compare
-from .changes.side import side_of
+from .changes.compare import Changes
 from .cluster import Clusters, ToolTables, load_clusters
+from .comparing import changes_since
 from .copies import copies_of, export_of
 from .criteria import Settings
 from .following import Kept, The, kept_in
 from .loading import load_tables, with_timelines
 from .one_step import of_step, steps_in
 from .operators.analysis import Operators, operators_of
-from .operators.calls import calls_of
 from .operators.usable import usable
 from .order import ordered
 from .profile import Profile
@@ -350,7 +349,7 @@ def _together(
         work.again(
             "changes",
             (profiles[main].profile, work.settings, The(before)),
-            partial(_changes, work.settings, profiles[main], before, found.round),
+            partial(changes_since, work.settings, profiles[main], before, found.round),
         )
         if before is not None and profiles
         else None
@@ -525,33 +524,3 @@ def _read_before(work: _Work, earlier: Earlier) -> Performance | None:
         if any(one.operators is not None and one.operators.usable is not None for one in done.profiles):
             return done
     return None
-
-
-def _changes(settings: Settings, now: Analysed, before: Performance, name: str) -> Changes | None:
-    """Against the same rank of the round before, else its first profile."""
-    earlier = same_rank(before, now)
-    return compared(earlier, now, settings, before.round, name) if earlier is not None else None
-
-
-def same_rank(before: Performance, now: Analysed) -> Analysed | None:
-    """The profile with rows of the same rank, else the one that is shown first."""
-    candidates = [
-        one for one in before.profiles if one.operators is not None and one.operators.usable is not None
-    ]
-    same = [one for one in candidates if one.profile.rank == now.profile.rank]
-    if same:
-        return same[0]
-    is_shown = any(one is before.shown for one in candidates)
-    return before.shown if is_shown else candidates[0] if candidates else None
-
-
-def compared(before: Analysed, now: Analysed, settings: Settings, old: str, new: str) -> Changes | None:
-    """Two profiles side by side; None where one of them has no rows. old, new: what they are called."""
-    sides = []
-    for one, label in ((before, old), (now, new)):
-        table = one.profile.operators
-        if table is None or one.operators is None or one.operators.usable is None:
-            return None
-        calls = calls_of(one.profile, table, one.operators.usable)
-        sides.append(side_of(label or one.profile.label, calls, one.wall.wall))
-    return compare(sides[0], sides[1], settings.criteria.noise_sigmas)

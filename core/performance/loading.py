@@ -228,6 +228,7 @@ def _operator_rows(reading: Reading, chosen: OperatorFiles) -> OperatorTable | N
         reading.tails,
         root=reading.root,
         columns=ANALYSED,
+        name=name,
         let_go=lambda rows: kept.let_go(name, rows),
         **reading.steering,
     )
@@ -247,6 +248,7 @@ def _monitor_log(reading: Reading) -> MonitorLog | None:
             monitor_paths(kept, reading.tails, paths),
             reading.tails,
             root=reading.root,
+            name=name,
             let_go=lambda rows: kept.let_go(name, monitor_operators(rows)),
             **reading.steering,
         )

@@ -17,7 +17,8 @@ from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 from npulse.core.text import say
 
-from .analyse import OnUpdate, Performance, analyse, compared, same_rank
+from .analyse import OnUpdate, Performance, analyse
+from .comparing import compared, same_rank
 from .criteria import Criteria, Settings
 from .report import changes_report, report
 from .sources import CLUSTERS, KERNELS, ONE_RANK

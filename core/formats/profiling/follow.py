@@ -169,13 +169,16 @@ def follow_msmonitor(
     tails: Tails,
     *,
     root: Path | None = None,
+    name: object = None,
     let_go: LetGo[MonitorLog] = forget,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[MonitorLog, Followed]:
     """Records of one process, of all files that it was seen to write, in the order of the times in their
-    names. Problems as `read_msmonitor` has them. let_go: takes the oldest records beyond MAX_KEPT_ROWS.
-    Raises InputError where nothing was ever read, Cancelled.
+    names. Problems as `read_msmonitor` has them.
+
+    name: tells processes apart. let_go: takes the oldest records beyond MAX_KEPT_ROWS. Raises InputError
+    where nothing was ever read, Cancelled.
     """
 
     def begun(path: Path) -> MonitorTail:
@@ -196,7 +199,7 @@ def follow_msmonitor(
 
     found = _shortened(found, tails, "msmonitor")
     n_rows = [one.reader.n_rows for one in found]
-    log = _once(tails, ("msmonitor", *paths[:1]), found, (n_rows, failed), made)
+    log = _once(tails, ("msmonitor", name), found, (n_rows, failed), made)
     return log, _followed(found, [one.reader.log.has_rest for one in found])
 
 
@@ -206,13 +209,16 @@ def follow_operators(
     *,
     root: Path | None = None,
     columns: Collection[str] | None = None,
+    name: object = None,
     let_go: LetGo[OperatorTable] = forget,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[OperatorTable | None, Followed]:
     """The rows of op_summary or kernel_details tables so far, one file after another; None while none of them
-    has a header. Problems as `read_operators` has them. let_go: takes the oldest rows beyond MAX_KEPT_ROWS.
-    Raises InputError and Cancelled as that does.
+    has a header. Problems as `read_operators` has them.
+
+    name: tells tables apart. let_go: takes the oldest rows beyond MAX_KEPT_ROWS. Raises InputError and
+    Cancelled as `read_operators` does.
     """
 
     def begun(path: Path) -> OperatorTail:
@@ -226,7 +232,7 @@ def follow_operators(
 
     found = _shortened(found, tails, "operators")
     n_rows = [one.reader.n_rows for one in found]
-    table = _once(tails, ("operators", *paths[:1]), found, (n_rows, failed), made)
+    table = _once(tails, ("operators", name), found, (n_rows, failed), made)
     return table, _followed(found, [one.reader.table.has_rest for one in found])
 
 

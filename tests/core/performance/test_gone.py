@@ -176,6 +176,7 @@ def test_files_that_are_gone_do_not_add_up(tmp_path: Path) -> None:
     kept = kept_in(tails)
     assert [len(paths) for paths in kept.files.values()] == [found.followed.n_files]
     assert not any(is_kept(path, tails, "msmonitor") for path in names[: -MOST // 10 - 2])
+    assert len(tails.kept) == 2  # what the area keeps, and the last log
     top = sums(found, "type")
     assert sum(n_calls for _, n_calls, *_ in top) == 600
     shown = found.shown
