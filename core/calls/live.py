@@ -81,13 +81,17 @@ def read_beside(
     tails: Tails,
     problems: list[Problem],
     read: Callable[[list[Problem]], T | None],
+    *,
+    wanted: object = None,
 ) -> T | None:
     """A file that is written with the dump (stack.json, construct.json), read again where it has changed.
+
+    wanted: what is asked of it; read again where that has changed.
 
     One that is cut while the capture runs is what it was before, and no problem.
     """
     path = rank.dump.path.parent / name
-    key, stamp = ("beside", path), (stamp_of(path), rank.is_growing)
+    key, stamp = ("beside", path), (stamp_of(path), rank.is_growing, wanted)
     known: tuple[object, T | None, list[Problem]] | None = tails.kept.get(key)
     if known is None or known[0] != stamp:
         found: list[Problem] = []

@@ -37,10 +37,19 @@ class LineRows(Protocol):
     def drop(self, kind: str, message: str, line: int, *, is_last: bool = False) -> None: ...
 
 
-def fill(rows: LineRows, blocks: Iterable[Block], notes: LineNotes, path: Path, hint: str) -> None:
+def fill(
+    rows: LineRows,
+    blocks: Iterable[Block],
+    notes: LineNotes,
+    path: Path,
+    hint: str,
+    *,
+    is_growing: bool = False,
+) -> bool:
     """All blocks into the rows. A last line without an end is left out, a limit ends it: both are told.
 
-    Raises InputError (no header of such a table, an empty file).
+    is_growing: more blocks may come, so that a header may still. Returns whether they are of use. Raises
+    InputError (no header of such a table, an empty file).
     """
     try:
         for block in blocks:
@@ -54,7 +63,9 @@ def fill(rows: LineRows, blocks: Iterable[Block], notes: LineNotes, path: Path, 
                 rows.drop("cut-off", message, block.first, is_last=True)
     except LimitError as limit:
         notes.add("limit", f"reading stopped here: {limit}", limit.line, is_last=True)
+        return False
     except NoHeaderError as error:
         raise InputError(str(error), path=path, line=error.line, hint=hint) from error
-    if not rows.has_header:
+    if not (rows.has_header or is_growing):
         raise InputError("the file is empty", path=path, hint=hint)
+    return True

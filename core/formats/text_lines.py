@@ -14,7 +14,7 @@ from pathlib import Path
 from ..files import open_input
 from ..findings import Problem
 from ..progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
-from .encodings import line_text, utf16_decoder, without_mark
+from .encodings import MARK_BYTES, line_text, utf16_decoder, without_mark
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_CHARS = 1 << 16
@@ -56,6 +56,70 @@ class LineNotes:
             more = Problem(self.artifact, "limit", f"{n_more:,} more problems in this file")
             return (*self._problems, more)
         return tuple(self._problems)
+
+
+class LineFeed:
+    """The lines of a text that grows, as its bytes come: each once it has its end.
+
+    Limits and encodings are those of `line_blocks`. The encoding is known once the first 64 bytes are there;
+    up to then nothing is given.
+    """
+
+    def __init__(self, notes: LineNotes, *, max_bytes: int) -> None:
+        self._notes = notes
+        self._max_bytes = max_bytes
+        self._head: bytes | None = b""
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._rest = b""
+        self._first = 1
+        self._n_bytes = 0
+        self._is_full = False
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether there is a line without an end, or a text too short to know its encoding."""
+        return bool(self._rest or self._head)
+
+    def feed(self, raw: bytes) -> Iterator[Block]:
+        """The lines that end in these bytes. The iterator has to be used up."""
+        if self._is_full:
+            return
+        if self._n_bytes + len(raw) > self._max_bytes:
+            raw = raw[: self._max_bytes - self._n_bytes]
+            self._is_full = True
+            self._notes.add(
+                "limit", f"only the first {self._max_bytes:,} bytes were read", None, is_last=True
+            )
+        self._n_bytes += len(raw)
+        if self._head is not None:
+            self._head += raw
+            if len(self._head) >= MARK_BYTES:
+                yield from self._begin()
+            return
+        yield from self._take(raw)
+
+    def finish(self) -> Iterator[Block]:
+        """The text ends here: what has no end is given, unfinished."""
+        if self._head is not None:
+            yield from self._begin()
+        if self._rest:
+            rest, self._rest = self._rest, b""
+            yield Block(self._first, _decoded(rest, self._first, self._notes), is_unfinished=True)
+
+    def _begin(self) -> Iterator[Block]:
+        raw, encoding = without_mark(self._head or b"")
+        self._head, self._decoder = None, utf16_decoder(encoding)
+        yield from self._take(raw)
+
+    def _take(self, raw: bytes) -> Iterator[Block]:
+        if self._decoder is not None:
+            raw = self._decoder.decode(raw).encode("utf-8", "replace")
+        whole, line_end, rest = (self._rest + raw).rpartition(b"\n")
+        self._rest = rest[:_MAX_LINE_BYTES]
+        if line_end:
+            lines = _decoded(whole, self._first, self._notes)
+            yield Block(self._first, lines)
+            self._first += len(lines)
 
 
 def line_blocks(

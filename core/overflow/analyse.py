@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from npulse.core.calls.live import KnownTensors, LiveRank, read_beside, read_live_rank
 from npulse.core.calls.meetings import meetings_of
 from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
 from npulse.core.errors import InputError
 from npulse.core.files import shown_path
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.records import TENSOR, Dump
+from npulse.core.formats.msprobe.records import TENSOR, Construct, Stacks
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -40,7 +41,7 @@ from .roles import Origin, Roles
 from .scan import Scan
 from .steps import CausedBy, follow_steps
 from .walk import walk
-from .work import ScanJob, look_closer, scan_tensor
+from .work import Placed, ScanJob, Scanned, look_closer, scan_tensor
 
 SMALL_BYTES = 64 << 20
 """Up to here a second process costs more than it saves."""
@@ -76,6 +77,17 @@ class Overflow:
     def looked_through(self) -> tuple[RankOverflow, ...]:
         """Rank-steps of captures, and operators of graph-mode dumps in the same form."""
         return (*self.ranks, *(part.rank for part in self.graph))
+
+    @property
+    def growing(self) -> tuple[LiveRank, ...]:
+        """The rank-steps of captures that are still being written."""
+        return tuple(rank.live for rank in self.ranks if rank.live is not None and rank.live.is_growing)
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether something that was looked at is still being written, so that all that is told is so far."""
+        graph = any(part.is_growing for part in self.graph)
+        return bool(self.growing) or graph or (self.gradients is not None and self.gradients.is_growing)
 
     def relative(self, path: Path) -> str:
         return shown_path(path, self.root)
@@ -139,12 +151,23 @@ def analyse(
     if on_update is not None:
         copies = tuple(replace(rank, health=rank.health.copy(), roles=_walked(rank)) for rank in ranks)
         on_update(replace(_followed(replace(found, ranks=copies), {}), stage="statistics"))
-    n_bytes = sum(_job_bytes(job) for of_rank in jobs for job in of_rank)
+    known = [_known(rank, of_rank, settings) for rank, of_rank in zip(ranks, jobs, strict=True)]
+    scan = ("scan", settings.criteria.near_ratio)
+    n_bytes = sum(
+        _job_bytes(job)
+        for of_rank, kept in zip(jobs, known, strict=True)
+        for job in of_rank
+        if kept.get(scan, job) is None
+    )
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
-        for rank, of_rank in zip(ranks, jobs, strict=True):
-            problems += _scan(executor, rank, of_rank, settings, progress, is_cancelled)
+        for place, (of_rank, kept) in enumerate(zip(jobs, known, strict=True)):
+            found_here, n_open = _scan(
+                executor, ranks[place], of_rank, kept, settings, progress, is_cancelled
+            )
+            problems += found_here
+            ranks[place] = _with_open(ranks[place], n_open)
         again = tuple(replace(rank, roles=_walked(rank)) for rank in ranks)
-        places = _look_closer(executor, again, progress, is_cancelled)
+        places = _look_closer(executor, again, known, progress, is_cancelled)
     return _followed(replace(found, ranks=again, problems=tuple(problems)), places)
 
 
@@ -168,27 +191,45 @@ def _load(
         check(is_cancelled)
         progress(Progress("read", done, len(wanted), "ranks"))
         try:
-            dump = read_rank(artifact.path, root, progress, is_cancelled)
+            if settings.tails is None:
+                live = LiveRank(read_rank(artifact.path, root, progress, is_cancelled))
+            else:
+                live = read_live_rank(artifact.path, root, settings.tails, progress, is_cancelled)
         except InputError as error:
             first = first or error
             problems.append(Problem.from_error(error, artifact.relative))
             continue
-        problems += dump.problems
-        ranks.append(look_through(artifact, name, root, dump, settings, problems))
+        problems += live.dump.problems
+        ranks.append(look_through(artifact, name, root, live, settings, problems))
     return ranks, first
 
 
 def look_through(
-    artifact: Artifact, capture: str, root: Path, dump: Dump, settings: Settings, problems: list[Problem]
+    artifact: Artifact, capture: str, root: Path, live: LiveRank, settings: Settings, problems: list[Problem]
 ) -> RankOverflow:
     """One rank-step as its statistics tell it."""
+    dump, tails = live.dump, settings.tails
     relative = partial(shown_path, root=root)
     health = from_statistics(dump, settings.criteria.near_ratio)
     problems += contradictions(dump, health, relative(dump.path))
-    construct = hierarchy_of(dump, root, problems, relative) if dump.calls.names else None
+
+    def read(found: list[Problem]) -> Construct | None:
+        return hierarchy_of(dump, root, found, relative)
+
+    construct = None
+    if dump.calls.names:
+        construct = (
+            read(problems) if tails is None else read_beside(live, "construct.json", tails, problems, read)
+        )
     meetings = meetings_of(dump, artifact.rank)
     roles = walk(dump, health, construct, meetings)
-    return RankOverflow(artifact, capture, root, dump, health, construct, meetings, roles)
+    return RankOverflow(artifact, capture, root, dump, health, construct, meetings, roles, live=live)
+
+
+def _with_open(rank: RankOverflow, n_open: int) -> RankOverflow:
+    """With the files that are named and half written."""
+    live = rank.live
+    return rank if live is None else replace(rank, live=replace(live, n_pending=live.n_pending + n_open))
 
 
 def _walked(rank: RankOverflow) -> Roles:
@@ -210,9 +251,15 @@ def _with_stacks(rank: RankOverflow, found: Overflow, problems: list[Problem]) -
     """With the stacks of the calls in which something begins: the whole file can be larger than the dump."""
     if not rank.roles.origins or rank.stacks is not None:
         return rank
-    names = [rank.name(origin.call) for origin in rank.roles.origins[:MAX_PLACED_CALLS]]
-    stacks = stacks_of(rank.dump, found.root, problems, found.relative, only=names)
-    return replace(rank, stacks=stacks)
+    names = tuple(rank.name(origin.call) for origin in rank.roles.origins[:MAX_PLACED_CALLS])
+
+    def read(told: list[Problem]) -> Stacks | None:
+        return stacks_of(rank.dump, found.root, told, found.relative, only=names)
+
+    tails, live = found.settings.tails, rank.live
+    if tails is None or live is None:
+        return replace(rank, stacks=read(problems))
+    return replace(rank, stacks=read_beside(live, "stack.json", tails, problems, read, wanted=names))
 
 
 def source_of(found: Overflow, place: int, call: int) -> Place | None:
@@ -265,29 +312,60 @@ def _job_bytes(job: ScanJob) -> int:
     return 4 * int(np.prod(job.shape, dtype=np.int64)) if job.shape is not None else SMALL_BYTES
 
 
+def _known(rank: RankOverflow, jobs: Sequence[ScanJob], settings: Settings) -> KnownTensors[ScanJob]:
+    """What earlier looks found out of these tensors; nothing where the run is not followed."""
+    if settings.tails is None:
+        return KnownTensors(lambda job: (job.place,))
+    name = ("known", "overflow", rank.dump.path)
+    known: KnownTensors[ScanJob] = settings.tails.kept.setdefault(
+        name, KnownTensors(lambda job: (job.place,))
+    )
+    known.take_stamps(jobs)
+    return known
+
+
 def _scan(
     executor: Executor,
     rank: RankOverflow,
     jobs: Sequence[ScanJob],
+    known: KnownTensors[ScanJob],
     settings: Settings,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> list[Problem]:
-    """Read each tensor once; what its elements say replaces what its statistics said."""
+) -> tuple[list[Problem], int]:
+    """Read each tensor once; what its elements say replaces what its statistics said.
+
+    Returns what could not be read, and how many files are half written as yet.
+    """
     problems: list[Problem] = []
+    n_open = 0
+    near_ratio = settings.criteria.near_ratio
+    what = ("scan", near_ratio)
+    before: list[Scanned | None] = [known.get(what, job) for job in jobs]
+    new = [job for job, result in zip(jobs, before, strict=True) if result is None]
 
     def step(done: int) -> None:
-        progress(Progress("scan", done, len(jobs), "tensors"))
+        progress(Progress("scan", done, len(new), "tensors"))
 
-    scan = partial(scan_tensor, near_ratio=settings.criteria.near_ratio)
-    for result in ordered_results(executor, scan, jobs, is_cancelled=is_cancelled, on_done=step):
+    scan = partial(scan_tensor, near_ratio=near_ratio)
+    results = ordered_results(executor, scan, new, is_cancelled=is_cancelled, on_done=step)
+    is_growing = rank.live is not None and rank.live.is_growing
+    for job, earlier in zip(jobs, before, strict=True):
+        result = earlier
+        if result is None:
+            result = next(results)
+            if not result.problems:
+                known.keep(what, job, result)
+        if result.problems and is_growing and known.may_be_half_written(job):
+            n_open += 1
+            continue
         problems += result.problems
         if result.scan is not None:
             told = disagreement(rank.health, result.row, result.scan)
             if told:
                 problems.append(_disagrees(rank, result.row, told, result.scan))
             rank.health.put(result.row, result.scan)
-    return problems
+    return problems, n_open
 
 
 def _disagrees(rank: RankOverflow, row: int, told: str, seen: Scan) -> Problem:
@@ -300,7 +378,11 @@ def _disagrees(rank: RankOverflow, row: int, told: str, seen: Scan) -> Problem:
 
 
 def _look_closer(
-    executor: Executor, ranks: Sequence[RankOverflow], progress: ProgressCallback, is_cancelled: IsCancelled
+    executor: Executor,
+    ranks: Sequence[RankOverflow],
+    known: Sequence[KnownTensors[ScanJob]],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
 ) -> dict[tuple[int, int], Places]:
     """Where bad elements lie: of tensors in which something begins or is legal, and of what was given."""
     found: dict[tuple[int, int], Places] = {}
@@ -310,10 +392,19 @@ def _look_closer(
         jobs = [job for job in _scan_jobs(rank) if int(rank.dump.leaves.call[job.row]) in calls]
         closer = [j for j in jobs if rank.health.flags[j.row] and rank.health.basis[j.row] == BY_TENSOR]
 
-        def step(done: int, n: int = len(closer)) -> None:
+        before: list[Placed | None] = [known[place].get("places", job) for job in closer]
+        new = [job for job, result in zip(closer, before, strict=True) if result is None]
+
+        def step(done: int, n: int = len(new)) -> None:
             progress(Progress("look closer", done, n, "tensors"))
 
-        for result in ordered_results(executor, look_closer, closer, is_cancelled=is_cancelled, on_done=step):
+        results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
+        for job, earlier in zip(closer, before, strict=True):
+            result = earlier
+            if result is None:
+                result = next(results)
+                if result.places is not None:
+                    known[place].keep("places", job, result)
             if result.places is not None:
                 found[place, result.row] = result.places
     return found

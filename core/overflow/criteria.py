@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from npulse.core.analysis import criteria_from
 from npulse.core.cache import Cache
+from npulse.core.tails import Tails
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Criteria:
 class Settings:
     """How to look. read_tensors: False judges by statistics alone. jobs: worker processes, 0 all processors.
 
-    saturation: what the user says of the device where no file tells it (None: not said).
+    saturation: what the user says of the device where no file tells it (None: not said). tails: of a run that
+    is followed: what earlier looks read.
     """
 
     criteria: Criteria = field(default_factory=Criteria)
@@ -43,3 +45,4 @@ class Settings:
     cache: Cache | None = None
     read_tensors: bool = True
     saturation: bool | None = None
+    tails: Tails | None = None

@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.anomaly import Anomaly, read_anomalies
+from npulse.core.formats.msprobe.anomaly import Anomaly
 from npulse.core.formats.msprobe.monitor import MonitorTable, read_monitor
 from npulse.core.progress import IsCancelled
+from npulse.core.run.folders import is_fresh
 from npulse.core.run.model import Artifact
 
 from .criteria import Settings
+from .monitors import read_anomalies_on, read_on
 from .norms import Growth, LayerSlope, Norm, jumps, slopes
 
 MONITORS = frozenset(("msprobe.monitor_v1", "msprobe.monitor_v2"))
@@ -51,7 +53,7 @@ class Gradients:
     """All monitor files of a round, and what they tell.
 
     anomalies: what the monitor itself reported. n_bad: rows with NaN or Inf. n_unknown: rows that tell
-    neither.
+    neither. is_growing: in a run that is followed, rows still come.
     """
 
     artifacts: tuple[Artifact, ...]
@@ -62,6 +64,7 @@ class Gradients:
     slopes: tuple[LayerSlope, ...]
     n_bad: int
     n_unknown: int
+    is_growing: bool = False
 
 
 def read_gradients(
@@ -75,19 +78,19 @@ def read_gradients(
     artifacts: list[Artifact] = []
     tables: list[MonitorTable] = []
     anomalies: list[Anomaly] = []
+    tails = settings.tails
+    wanted = [one for one in others if one.kind in MONITORS and settings.rank in (None, one.rank)]
+    for artifact, table in (
+        _cold(wanted, root, problems, is_cancelled)
+        if tails is None
+        else read_on(wanted, root, tails, problems, is_cancelled)
+    ):
+        problems += table.problems
+        artifacts.append(artifact)
+        tables.append(table)
     for artifact in others:
-        try:
-            if artifact.kind in MONITORS and settings.rank in (None, artifact.rank):
-                table = read_monitor(artifact.path, root=root, rank=artifact.rank, is_cancelled=is_cancelled)
-                problems += table.problems
-                artifacts.append(artifact)
-                tables.append(table)
-            elif artifact.kind == "msprobe.monitor_anomaly":
-                found = read_anomalies(artifact.path, root=root, is_cancelled=is_cancelled)
-                problems += found.problems
-                anomalies += found.anomalies
-        except InputError as error:
-            problems.append(Problem.from_error(error, artifact.relative))
+        if artifact.kind == "msprobe.monitor_anomaly":
+            anomalies += read_anomalies_on(artifact, root, tails, problems, is_cancelled)
     if not tables and not anomalies:
         return None
     rows = [_Rows(place, table) for place, table in enumerate(tables)]
@@ -101,7 +104,21 @@ def read_gradients(
         slopes(norms),
         sum(int(one.bad.sum()) for one in rows),
         sum(int((~one.bad & ~one.finite).sum()) for one in rows),
+        tails is not None and any(is_fresh(artifact.path) for artifact in artifacts),
     )
+
+
+def _cold(
+    wanted: Sequence[Artifact], root: Path, problems: list[Problem], is_cancelled: IsCancelled
+) -> Iterator[tuple[Artifact, MonitorTable]]:
+    for artifact in wanted:
+        try:
+            yield (
+                artifact,
+                read_monitor(artifact.path, root=root, rank=artifact.rank, is_cancelled=is_cancelled),
+            )
+        except InputError as error:
+            problems.append(Problem.from_error(error, artifact.relative))
 
 
 class _Rows:

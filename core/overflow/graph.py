@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,15 @@ import numpy as np
 from npulse.core.calls.graph import GraphCall, GraphTensor, Reading, graph_calls, graph_dump, tensors_of
 from npulse.core.calls.meetings import Meetings
 from npulse.core.errors import InputError
-from npulse.core.files import shown_path
+from npulse.core.files import shown_path, stamp_of
 from npulse.core.findings import Problem
 from npulse.core.formats.cann.names import full_name, is_known, parse_dump_name, read_mapping
 from npulse.core.formats.cann.opdebug import OverflowEntry, OverflowRecord, read_opdebug
 from npulse.core.formats.cann.stats import StatRow
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
+from npulse.core.run.folders import is_fresh
 from npulse.core.run.model import Artifact
+from npulse.core.tails import Tails
 
 from .criteria import Settings
 from .health import COUNTS, MINUS, NAN, PLUS, Health, from_statistics
@@ -43,7 +46,7 @@ class Joined:
 class GraphPart:
     """One folder of graph-mode dumps. joined: in the order of time. exceptions: calls of exception dumps.
 
-    places: where bad elements lie, by leaf row.
+    places: where bad elements lie, by leaf row. is_growing: in a run that is followed, files still come.
     """
 
     rank: RankOverflow
@@ -51,6 +54,7 @@ class GraphPart:
     joined: tuple[Joined, ...]
     exceptions: tuple[int, ...]
     places: dict[int, Places]
+    is_growing: bool = False
 
 
 def read_graph(
@@ -67,11 +71,40 @@ def read_graph(
         if artifact.kind in KINDS and settings.rank in (None, artifact.rank):
             if settings.step in (None, artifact.step):
                 folders.setdefault(_folder(artifact), artifact)
+    read = partial(_read_folder, root=root, settings=settings, progress=progress, is_cancelled=is_cancelled)
     parts = (
-        _read_folder(artifact, folder, root, settings, problems, progress, is_cancelled)
+        read(artifact, folder, problems=problems)
+        if settings.tails is None
+        else _read_on(artifact, folder, root, settings.tails, problems, read)
         for folder, artifact in folders.items()
     )
     return tuple(part for part in parts if part is not None)
+
+
+def _read_on(
+    artifact: Artifact,
+    folder: Path,
+    root: Path,
+    tails: Tails,
+    problems: list[Problem],
+    read: Callable[..., GraphPart | None],
+) -> GraphPart | None:
+    """A folder that files still come to, looked at again where it has changed; one that is gone stays.
+
+    What cannot be read of a file that is young may be half written, and is no problem yet.
+    """
+    is_growing = is_fresh(folder)
+    name, stamp = ("graph", folder), (stamp_of(folder), is_growing)
+    known: tuple[object, GraphPart | None, list[Problem]] | None = tails.kept.get(name)
+    if known is None or is_growing or (known[0] != stamp and stamp[0] is not None):
+        found: list[Problem] = []
+        part = read(artifact, folder, problems=found)
+        if is_growing:
+            found = [problem for problem in found if not is_fresh(root / problem.artifact)]
+            part = None if part is None else replace(part, is_growing=True)
+        known = tails.kept[name] = stamp, part, found
+    problems += known[2]
+    return known[1]
 
 
 def _folder(artifact: Artifact) -> Path:
@@ -96,16 +129,27 @@ def _read_folder(
     scans: list[Scan | None] = []
     counted: list[StatRow | None] = []
     places: dict[int, Places] = {}
+    known: dict[tuple[str, str], tuple[object, Scan | None, Places | None]] = {}
+    if settings.tails is not None:
+        known = settings.tails.kept.setdefault(("known", "graph", folder), known)
 
     def read(call: GraphCall) -> Iterator[tuple[GraphTensor, Reading]]:
         check(is_cancelled)
         progress(Progress("scan", len(scans), None, "tensors"))
         for tensor in tensors_of(call, folder, root, problems):
-            found = _scanned(tensor, near_ratio, root, problems, is_cancelled)
-            if found is not None and tensor.file is not None and kinds_in(found):
-                places[len(scans)] = find_places(
-                    tensor.file, kinds=kinds_in(found), is_cancelled=is_cancelled
-                )
+            seen = known.get((tensor.file_name, tensor.io)) if tensor.file is not None else None
+            stamp = stamp_of(tensor.file.path) if tensor.file is not None else None
+            if seen is None or seen[0] != (stamp, near_ratio):
+                found = _scanned(tensor, near_ratio, root, problems, is_cancelled)
+                lie: Places | None = None
+                if found is not None and tensor.file is not None and kinds_in(found):
+                    lie = find_places(tensor.file, kinds=kinds_in(found), is_cancelled=is_cancelled)
+                seen = (stamp, near_ratio), found, lie
+                if found is not None:
+                    known[tensor.file_name, tensor.io] = seen
+            _, found, lie = seen
+            if lie is not None:
+                places[len(scans)] = lie
             scans.append(found)
             counted.append(tensor.statistics)
             yield tensor, _reading(found)

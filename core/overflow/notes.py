@@ -62,6 +62,27 @@ def masked_rows(found: Overflow, lang: Lang) -> Iterator[Finding]:
         )
 
 
+PENDING = "overflow.pending"
+
+
+def pending(found: Overflow, lang: Lang) -> Iterator[Finding]:
+    """What is not there yet of captures that still run."""
+    if not found.is_growing:
+        return
+    n = sum(live.n_pending for live in found.growing)
+    calls = sum(live.n_pending_calls for live in found.growing)
+    yield Finding(
+        AREA,
+        "note",
+        PENDING,
+        "unknown",
+        str(found.root),
+        say(TEXTS, "pending-note", lang, n=n, calls=calls),
+        say(TEXTS, "next-pending-note", lang),
+        figures={"n_pending": n, "n_pending_calls": calls, "n_ranks": len(found.growing)},
+    )
+
+
 def saturation_mode(found: Overflow, counted: dict[str, int], lang: Lang) -> Iterator[Finding]:
     """That Inf may never appear, where values at the limit are all there is and nothing says otherwise."""
     if counted.get("nan_calls") or counted.get("inf_calls") or not counted.get("saturated_calls"):

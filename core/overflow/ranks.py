@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from npulse.core.calls.apis import plain_api
+from npulse.core.calls.live import LiveRank
 from npulse.core.calls.meetings import Meeting, Meetings
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, TENSOR, Construct, Dump, Stacks
@@ -34,7 +35,8 @@ class RankOverflow:
     """One rank-step of one capture, looked through.
 
     capture: name of the dump root. carriers: calls that only hand on what a peer was given, to that peer's
-    call. clock: for each communication call, in order, that of its meeting among all ranks of the step.
+    call. clock: for each communication call, in order, that of its meeting among all ranks of the step. live:
+    where the run is followed.
     """
 
     artifact: Artifact
@@ -48,6 +50,7 @@ class RankOverflow:
     carriers: dict[int, Place] = field(default_factory=dict)
     clock: dict[int, int] = field(default_factory=dict)
     stacks: Stacks | None = None
+    live: LiveRank | None = None
 
     @property
     def rank(self) -> int | None:

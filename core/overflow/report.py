@@ -51,10 +51,11 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
         *exception_findings(found, lang),
         *notes.settings_notes(found, counted, lang),
         *notes.unknown(found, lang),
+        *notes.pending(found, lang),
     ]
     names = dict.fromkeys(rank.capture for rank in found.looked_through if rank.capture != ".")
     seen = counted["tensors"] + counted["monitor_rows"] + counted["records"]
-    has_unknown = bool(counted["unknown"] or counted["monitor_rows_unknown"]) or not seen
+    has_unknown = bool(counted["unknown"] or counted["monitor_rows_unknown"]) or not seen or found.is_growing
     return Report(
         command=AREA,
         run=str(found.root),

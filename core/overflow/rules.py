@@ -264,6 +264,16 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     _rule(
+        "pending",
+        "note",
+        ("still being written", "仍在写入"),
+        (
+            "A dump, a folder of overflow records or a monitor table was written to within the last minute. Tensor files "
+            "that no dump.json names yet, or that are half written, are only counted; what is told is so far.",
+            "dump、溢出记录文件夹或 monitor 表在最近一分钟内有写入。尚未被 dump.json 记录或写了一半的张量文件只计数；当前结论仅为阶段性结果。",
+        ),
+    ),
+    _rule(
         "unknown",
         "note",
         ("not seen", "未被观测"),

@@ -108,6 +108,7 @@ def look(
         step=options.step,
         cache=options.cache,
         saturation=saturation if saturation is not None else options.saturation,
+        tails=options.tails,
     )
     found = analyse(
         run,

@@ -296,6 +296,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "of {n} tensor(s) neither Max and Min nor elements are known: not clean, only not seen.",
         "有 {n} 个张量既无 Max、Min 也无元素记录：不算正常，只是未被观测。",
     ),
+    "pending-note": (
+        "So far: what is looked at is still being written. Pending: {n} tensor file(s) of {calls} call(s) that dump.json does not name, or that are half written.",
+        "阶段性结果：数据仍在写入。待定：{n} 个张量文件（涉及 {calls} 个 dump.json 未记录的调用，或写了一半）。",
+    ),
+    "next-pending-note": ("Wait until the capture ends.", "请等待采集结束。"),
     "mode-note": (
         "no Inf and no NaN anywhere, but values at exactly the dtype's largest one: the device may run in saturation mode, in which Inf never appears.",
         "没有任何 Inf 和 NaN，但有数值恰好等于 dtype 最大值：设备可能处于饱和模式，此模式下不会出现 Inf。",

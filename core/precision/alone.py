@@ -8,9 +8,11 @@ from dataclasses import replace
 from npulse.core.findings import Finding, Report, verdict_from
 from npulse.core.overflow.analyse import analyse
 from npulse.core.overflow.criteria import Settings
+from npulse.core.overflow.notes import PENDING
 from npulse.core.overflow.report import report as overflow_report
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
+from npulse.core.tails import Tails
 from npulse.core.text import Lang, say
 
 from .texts import TEXTS
@@ -22,6 +24,7 @@ def check_alone(
     *,
     lang: Lang = "en",
     names: Sequence[str] = (),
+    tails: Tails | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
@@ -35,12 +38,15 @@ def check_alone(
         run,
         [("", artifacts)],
         (),
-        Settings(read_tensors=False),
+        Settings(read_tensors=False, tails=tails),
         progress=progress,
         is_cancelled=is_cancelled,
     )
     seen = overflow_report(found, lang=lang)
     findings = [_adopted(f, lang) for f in seen.findings if f.severity == "error"]
+    findings += [
+        replace(f, area="precision", rule="precision.pending") for f in seen.findings if f.rule == PENDING
+    ]
     n_legal = seen.counts["benign"]
     if n_legal:
         findings.append(

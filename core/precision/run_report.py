@@ -295,7 +295,13 @@ def _report_alone(
     notes = (say(TEXTS, "unused-alone", options.lang, words=", ".join(unused)),) if unused else ()
     names = [capture.name for capture in captures]
     told = check_alone(
-        run, dumps, lang=options.lang, names=names, progress=progress, is_cancelled=is_cancelled
+        run,
+        dumps,
+        lang=options.lang,
+        names=names,
+        tails=options.tails,
+        progress=progress,
+        is_cancelled=is_cancelled,
     )
     return told, notes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import InputError
 from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..line_tables import fill
-from ..text_lines import LineNotes, line_blocks
+from ..text_lines import Block, LineFeed, LineNotes, line_blocks
 from .monitor_rows import MAX_ROWS, MonitorRows
 
 MAX_FILE_BYTES = 1 << 30
@@ -116,18 +118,83 @@ def read_monitor(
         path, notes, root=root, max_bytes=MAX_FILE_BYTES, progress=progress, is_cancelled=is_cancelled
     )
     fill(rows, blocks, notes, path, _HINT)
-    found = _RANK_FOLDER.search(path.parent.name)
-    if rank is None and found:
-        rank = int(found[1])
     return MonitorTable(
         path=path,
         version=rows.version,
-        rank=rank,
+        rank=_rank_of(path, rank),
         columns=rows.columns,
         n_dropped=rows.n_dropped,
         problems=notes.close(),
         **rows.finish(),
     )
+
+
+class MonitorTail:
+    """A table that is still written to, as its bytes come; a last line without an end waits for it.
+
+    What `read_monitor` says of problems and limits holds here too.
+    """
+
+    def __init__(self, path: Path, *, root: Path | None = None, rank: int | None = None) -> None:
+        self._path, self._rank = path, rank
+        self._notes = LineNotes(shown_path(path, root))
+        self._rows = MonitorRows(_word_of_file(path.name), self._notes, MAX_ROWS)
+        self._lines = LineFeed(self._notes, max_bytes=MAX_FILE_BYTES)
+        self._error: InputError | None = None
+        self._is_over = False  # a limit, or no table of the monitor
+        self._n_bytes = 0
+        self._told: tuple[tuple[int, bool], MonitorTable] | None = None
+
+    def feed(self, raw: bytes, /) -> None:
+        """The next bytes of the file."""
+        self._n_bytes += len(raw)
+        self._add(list(self._lines.feed(raw)))
+
+    def table(self, *, is_growing: bool) -> MonitorTable | None:
+        """All whole rows so far. Where nothing is added any more an unfinished line is told as cut.
+
+        None while the header is not there yet. Raises InputError for what is no table of the monitor.
+        """
+        key = self._n_bytes, is_growing
+        if self._told is None or self._told[0] != key:
+            if is_growing and (self._error is not None or not self._rows.has_header):
+                return None
+            ended = self
+            is_whole = self._rows.has_header and not self._lines.has_rest
+            if not (is_growing or self._is_over or is_whole):
+                self._told = None
+                ended = copy.deepcopy(self)
+                ended._add(list(ended._lines.finish()), is_end=True)
+            self._told = key, ended._as_table()
+        return self._told[1]
+
+    def _add(self, blocks: list[Block], *, is_end: bool = False) -> None:
+        if self._is_over or not (blocks or is_end):
+            return
+        try:
+            goes_on = fill(self._rows, blocks, self._notes, self._path, _HINT, is_growing=not is_end)
+        except InputError as error:
+            self._error, goes_on = error, False
+        self._is_over = not goes_on
+
+    def _as_table(self) -> MonitorTable:
+        if self._error is not None:
+            raise self._error
+        rows = self._rows
+        return MonitorTable(
+            path=self._path,
+            version=rows.version,
+            rank=_rank_of(self._path, self._rank),
+            columns=rows.columns,
+            n_dropped=rows.n_dropped,
+            problems=self._notes.close(),
+            **rows.so_far(),
+        )
+
+
+def _rank_of(path: Path, rank: int | None) -> int | None:
+    found = _RANK_FOLDER.search(path.parent.name)
+    return int(found[1]) if rank is None and found else rank
 
 
 def _word_of_file(name: str) -> str:

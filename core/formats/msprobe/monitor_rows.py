@@ -249,6 +249,13 @@ class MonitorRows:
                 message = f"{column} {cells[i][:40]!r} is not such a number; it counts as absent"
                 self._notes.add("bad-record", message, int(lines[i]))
 
+    def so_far(self) -> dict[str, Any]:
+        """As `finish`, and rows can still be added."""
+        for name, parts in self._parts.items():
+            self._parts[name] = [np.concatenate(parts)]
+        found: dict[str, Any] = {f"{name}s": tuple(texts.code_of) for name, texts in self._labels.items()}
+        return found | {name: parts[0] for name, parts in self._parts.items()}
+
     def finish(self) -> dict[str, Any]:
         """Every column of a MonitorTable and its texts, by their names there."""
         found: dict[str, Any] = {f"{name}s": tuple(texts.code_of) for name, texts in self._labels.items()}

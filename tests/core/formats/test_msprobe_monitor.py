@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.msprobe import monitor_rows
 from npulse.core.formats.msprobe.anomaly import Anomalies, read_anomalies
-from npulse.core.formats.msprobe.monitor import MonitorTable, read_monitor
+from npulse.core.formats.msprobe.monitor import MonitorTable, MonitorTail, read_monitor
 
 HEADER = "vpp_stage,name,step,min,max,mean,norm,zeros,nans,shape,dtype"
 ROW = '0,fc1.weight,2,-1.5,2.5,0.25,3.0,0.125,4,"[8, 8]",torch.float32'
@@ -304,6 +306,70 @@ def test_cut_anywhere_it_keeps_whole_rows(folder: Path, at: int) -> None:
     n_ends = WHOLE[:at].count(b"\n")
     assert found.n_rows == max(n_ends - 1, 0)
     assert bool(found.problems) == (at > 0 and not WHOLE[:at].endswith(b"\n"))
+
+
+# ---- while it is written ----
+
+
+def same_table(one: MonitorTable, other: MonitorTable) -> None:
+    for field in dataclasses.fields(MonitorTable):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(a, np.ndarray):
+            assert a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype == np.float64), field.name
+        else:
+            assert a == b, field.name
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [*WHOLE.decode().splitlines(keepends=True), HEADER + "\n", "a,b\n", "\n", 'x,"y,1\n', "梯度,1\n"]
+    ),
+    max_size=12,
+)
+
+
+@given(
+    head=st.sampled_from(["", HEADER + "\n", "name,step,min\n", "\ufeff" + HEADER + "\r\n"]),
+    lines=LINES,
+    cut=st.integers(0, 60),
+    pieces=st.lists(st.integers(1, 90), max_size=30),
+    encoding=st.sampled_from(["utf-8", "utf-16-le"]),
+)
+def test_fed_in_pieces_it_is_what_it_is_as_a_file(
+    folder: Path, head: str, lines: list[str], cut: int, pieces: list[int], encoding: str
+) -> None:
+    content = (head + "".join(lines)).encode(encoding)
+    content = content[: max(len(content) - cut, 0)]
+    path = folder / "grad_reduced_0-9.csv"
+    tail = MonitorTail(path, root=folder)
+    at = 0
+    for n_bytes in (*pieces, len(content)):
+        tail.feed(content[at : at + n_bytes])
+        at = min(at + n_bytes, len(content))
+        so_far = tail.table(is_growing=True)
+        assert so_far is None or "cut-off" not in {problem.kind for problem in so_far.problems}
+        try:
+            cold = read(folder, content[:at])
+        except InputError as error:
+            with pytest.raises(InputError, match=re.escape(error.message)):
+                tail.table(is_growing=False)
+            continue
+        ended = tail.table(is_growing=False)
+        assert ended is not None
+        same_table(ended, cold)
+
+
+def test_half_a_line_waits_for_its_end(folder: Path) -> None:
+    tail = MonitorTail(folder / "grad_reduced_0-9.csv", root=folder)
+    text = HEADER + "\n" + ROW + "\n" + ROW.replace(",2,", ",3,") + "\n"
+    tail.feed(text[:-10].encode())
+    first = tail.table(is_growing=True)
+    assert first is not None and first.step.tolist() == [2] and first.problems == ()
+    cut = tail.table(is_growing=False)
+    assert cut is not None and [problem.kind for problem in cut.problems] == ["cut-off"]
+    tail.feed(text[-10:].encode())
+    second = tail.table(is_growing=True)
+    assert second is not None and second.step.tolist() == [2, 3] and second.problems == ()
 
 
 @pytest.mark.budget
