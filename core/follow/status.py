@@ -40,6 +40,7 @@ def status_dict(look: Look, *, version: str, strict: bool = False) -> dict[str, 
             "errors": own["error"],
             "warnings": own["warning"],
             "problems": len(report.problems),
+            "counts": dict(report.counts),
             "first": _finding(first),
         }
     ranks = recorded_by_rank(look.run.artifacts)

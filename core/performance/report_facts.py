@@ -32,6 +32,9 @@ def counts(found: Performance) -> Counter[str]:
         counted["used_rows"] = shown.operators.usable.n
         counted["dropped_rows"] = table.n_dropped if table is not None else 0
         counted["set_aside_rows"] = sum(shown.operators.usable.n_set_aside.values())
+        if shown.profile.gone is not None:  # of a followed run, to bound memory
+            counted["let_go_rows"] = shown.profile.gone.n_rows
+            counted["rows"] += shown.profile.gone.n_rows
     return counted
 
 
