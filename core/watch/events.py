@@ -87,7 +87,7 @@ class Batch:
     """The run as it is now, and what happened since the last batch.
 
     events: of one artifact in the order Appeared, Grew, Completed, Vanished. gone: artifacts that vanished
-    since the watch began and are not back, at most `MAX_GONE`; a renamed file is none, it has its new name.
+    since the watch began and are not back, at most `MAX_GONE`. A file that was only renamed is none of them.
     """
 
     run: Run

@@ -69,8 +69,11 @@ class Ledger:
             return self._has_new_names or self._has_new_content
         return now_s >= self._discovery_due_s()
 
-    def note(self, changes: Iterable[Change], closed: Iterable[str], now_s: float) -> None:
+    def note(
+        self, changes: Iterable[Change], closed: Iterable[str], has_other_folders: bool, now_s: float
+    ) -> None:
         """Changes of one look, and the files that a writer closed behind them."""
+        self._has_new_names = self._has_new_names or has_other_folders
         for change in changes:
             if change.kind in ("new", "deleted", "replaced", "renamed"):
                 self._has_new_names = True
@@ -112,7 +115,7 @@ class Ledger:
                     events.append(_grew(artifact, change, "renamed", change.before.size_bytes, now_ns))
             elif artifact.completeness == "complete" != before[key].completeness:
                 completed.append(ArtifactCompleted(artifact, now_ns))
-        moved = {change.old_path for change in self._renamed.values()}
+        moved = {change.old_path for change in self._renamed.values() if _is_surely_moved(change)}
         for key, artifact in before.items():
             if key not in after:
                 completed.append(ArtifactVanished(artifact, now_ns))
@@ -162,6 +165,12 @@ class Ledger:
             if self._artifacts[key].completeness == "unknown":
                 events.append(ArtifactCompleted(self._artifacts[key], now_ns))
         return events
+
+
+def _is_surely_moved(change: Change) -> bool:
+    """Whether a renamed file is the one it was: else it may be a new one with the inode of a removed one."""
+    before, after = change.before, change.after
+    return before is not None and after is not None and before[:4] == after[:4]
 
 
 def _resized(artifact: Artifact, change: Change, is_folder: bool) -> Artifact:

@@ -24,12 +24,20 @@ Dirty = Mapping[str, AbstractSet[str] | None]
 
 @dataclass(slots=True)
 class FolderState:
-    """One folder. subfolders: name to inode. links: name to what the link says; only those that matter."""
+    """One folder. subfolders: name to inode. links: name to what the link says. n_others: entries that are
+    only counted.
+    """
 
     identity: tuple[int, int]
     files: dict[str, FileState] = field(default_factory=dict)
     subfolders: dict[str, int] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    n_others: int = 0
+
+    def has_other_names(self, old: FolderState | None) -> bool:
+        """Whether entries that are no files came or went."""
+        mine = self.subfolders.keys(), self.links, self.n_others
+        return old is None or mine != (old.subfolders.keys(), old.links, old.n_others)
 
 
 def state_of(status: os.stat_result) -> FileState:
@@ -60,6 +68,8 @@ class Listing:
     ) -> None:
         self.root = root
         self.folders: dict[str, FolderState] = {}
+        self.has_other_folders = False
+        """Set where a look found folders, links or the like changed, which are no changes of files."""
         self._only = only
         self._enter = enter
         self._leave = leave
@@ -129,10 +139,13 @@ class Listing:
         self._look_at_indexes()
         for path in before.keys() - self.folders.keys():
             self._leave(path)
+            self.has_other_folders = True
         old: dict[str, FileState] = dict(old_indexes)
         new: dict[str, FileState] = dict(self._indexes)
         for path in before.keys() | self.folders.keys():
             a, b = before.get(path), self.folders.get(path)
+            if b is not None and b.has_other_names(a):
+                self.has_other_folders = True
             _collect(path, a.files if a else {}, b.files if b else {}, old, new)
         for path, state in old.items():
             if path not in now:  # else it is what it was in between
@@ -159,6 +172,8 @@ class Listing:
             try:
                 status = os.stat(os.path.join(path, name), follow_symlinks=False)
             except (FileNotFoundError, NotADirectoryError):
+                if folder.n_others and name not in folder.files:
+                    return False  # it may have been one of those
                 fresh[name] = None
                 continue
             except OSError:
@@ -189,6 +204,8 @@ class Listing:
         self._forget(path, folder)
         new = self._read(path) or FolderState(folder.identity)
         _collect(path, folder.files, new.files, was, now)
+        if new.has_other_names(folder) or path not in self.folders:
+            self.has_other_folders = True
         if folder.links != new.links:
             return None
         for name, inode in folder.subfolders.items():
@@ -265,7 +282,9 @@ class Listing:
                 for entry in entries:
                     if self._n_entries >= self._max_entries:
                         break
-                    self._n_entries += self._take(folder, entry)
+                    is_counted = self._take(folder, entry)
+                    folder.n_others += not (is_counted or self._only)
+                    self._n_entries += is_counted
         except OSError:
             return None
         self._identities.add(identity)

@@ -259,9 +259,9 @@ def _limit(name: str) -> str:
         return "?"
 
 
-def notices_for(root: str, is_polling: bool = False) -> Notices:
-    """Inotify where it tells of everything below a folder, else polling with its reason."""
-    why = "asked" if is_polling else why_polling(root)
+def notices_for(root: str, why: str = "") -> Notices:
+    """Inotify where it tells of everything below a folder, else polling with its reason; `why` is one."""
+    why = why or why_polling(root)
     if why:
         return Polling(why)
     try:

@@ -72,7 +72,7 @@ class Watch:
         settings: WatchSettings = DEFAULT,
         clock: Clock | None = None,
         discover: Discover = discover,
-        notices: Callable[[str, bool], Notices] = notices_for,
+        notices: Callable[[str, str], Notices] = notices_for,
         find_writer: FindWriter = has_writer,
         mounts: Callable[[], tuple[Mount, ...]] = read_mounts,
     ) -> None:
@@ -252,7 +252,8 @@ class Watch:
         is_cancelled: IsCancelled,
     ) -> list[Event]:
         self._activity.note(changes, closed, now_s, now_ns)
-        self._ledger.note(changes, closed, now_s)
+        self._ledger.note(changes, closed, self._listing.has_other_folders, now_s)
+        self._listing.has_other_folders = False
         found: list[Event] | None = None
         if self._is_reachable and self._ledger.wants_discovery(now_s, now_ns, is_forced):
             found = self._discovered(now_ns, is_cancelled)
@@ -285,7 +286,7 @@ class Watch:
         was_reachable, self._is_reachable = self._is_reachable, state != "missing"
         if state == "missing":
             if was_reachable:
-                self._set_notices(Polling(self._why))
+                self._set_notices(self._make_notices(self._root.folder, "unreachable"))
                 self._retry_s = _RETRY_S[0]
             self._next_root_s = now_s + self._retry_s
             self._retry_s = min(2 * self._retry_s, _RETRY_S[1])
@@ -299,7 +300,8 @@ class Watch:
         self._is_all_dirty = True
 
     def _begin_notices(self) -> None:
-        self._set_notices(self._make_notices(self._root.folder, self._settings.polling))
+        why = "asked" if self._settings.polling else ""
+        self._set_notices(self._make_notices(self._root.folder, why))
         self._mode, self._why = self._notices.mode, self._notices.why
         self._activity.can_ask = not self._why.startswith("network")
 
@@ -307,7 +309,7 @@ class Watch:
         """Go on without notices where a limit was met while watches were set."""
         if self._mode == "inotify" and self._notices.mode == "polling":
             self._mode, self._why = "polling", self._notices.why
-            self._set_notices(Polling(self._why))
+            self._set_notices(self._make_notices(self._root.folder, self._why))
             self._next_list_s = -math.inf
 
     def _set_notices(self, notices: Notices) -> None:

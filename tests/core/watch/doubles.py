@@ -32,7 +32,7 @@ class FakeClock:
 
 
 class Script:
-    """Notices of the real kind; waiting only moves the clock, to the next action or to the end of the wait."""
+    """Real notices; waiting only moves the clock, to the next action or to the end of the wait."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Followed:
         until_s: float = 20.0,
         *,
         polling: bool = False,
-        make: Callable[[str, bool], Notices] = notices_for,
+        make: Callable[[str, str], Notices] = notices_for,
         **options: Any,
     ) -> None:
         self.clock = FakeClock()
@@ -118,7 +118,7 @@ class Followed:
             path,
             settings=WatchSettings(polling=polling),
             clock=self.clock,
-            notices=lambda folder, is_polling: script.around(make(folder, is_polling)),
+            notices=lambda folder, why: script.around(make(folder, why)),
             **{"find_writer": lambda paths: False, **options},
         )
         self.times: list[float] = []

@@ -316,8 +316,8 @@ def do(root: Path, step: tuple[str, str, str], dirty: dict[str, set[str] | None]
             two.symlink_to(one)
     except OSError:
         return
-    for path in touched | {str(parent) for path in touched for parent in Path(path).parents}:
-        parent, name = os.path.split(os.path.join(root, path))
+    for place in touched | {str(parent) for path in touched for parent in Path(path).parents}:
+        parent, name = os.path.split(os.path.join(root, place))
         names = dirty.setdefault(parent, set())
         if names is not None:
             names.add(name)
