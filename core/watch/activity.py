@@ -5,14 +5,24 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from .changes import Change
 
 RATE_S = 4.0
 MAX_RECENT = 256
 _MAX_POINTS = 64
+_LAST_S = 1.0
 _SCAN_S = 10.0
 _SCAN_SHARE = 100.0
+
+
+class _Written(NamedTuple):
+    """A file that was written lately, and whether it was closed since."""
+
+    at_s: float
+    is_closed: bool
+
 
 FindWriter = Callable[[Iterable[str]], bool]
 
@@ -37,13 +47,13 @@ class Activity:
         self._monotonic_s = monotonic_s
         self._seen_s = -math.inf
         self._points: deque[tuple[float, int]] = deque(maxlen=_MAX_POINTS)
-        self._recent: dict[str, bool] = {}  # file -> whether it was closed since it was written
+        self._recent: dict[str, _Written] = {}
         self._was_seen = False
         self._next_scan_s = -math.inf
 
     def begin(self, recent: Iterable[str], newest_ns: int | None, now_s: float, now_ns: int) -> None:
         """The first look: what was written before somebody watched."""
-        self._recent = dict.fromkeys(list(recent)[:MAX_RECENT], False)
+        self._recent = dict.fromkeys(list(recent)[:MAX_RECENT], _Written(now_s, False))
         self.last_write_ns = newest_ns
         age_s = max(0.0, (now_ns - newest_ns) / 1e9) if newest_ns is not None else math.inf
         self._seen_s = now_s - age_s
@@ -54,9 +64,10 @@ class Activity:
         """Changes of one look, and which files were closed."""
         n_bytes, newest_ns, seen_ns = 0, 0, 0
         is_written = was_closed = False
-        for path, kind, before, after, _ in changes:
-            if kind == "renamed":
-                self._recent[path] = False
+        was = dict(self._recent)
+        for path, kind, before, after, old_path in changes:
+            if kind == "renamed" and old_path in was:
+                self._recent[path] = was[old_path]
             elif after is None:
                 self._recent.pop(path, None)
             if after is None or kind in ("touched", "renamed"):
@@ -69,12 +80,13 @@ class Activity:
             newest_ns = max(newest_ns, after.modified_ns)
             seen_ns = max(seen_ns, after.modified_ns if is_known else after.changed_ns)
             self._recent.pop(path, None)
-            self._recent[path] = False
+            self._recent[path] = _Written(now_s, False)
         while len(self._recent) > MAX_RECENT:
             del self._recent[next(iter(self._recent))]
         for path in closed:
             if path in self._recent:
-                self._recent[path] = was_closed = True
+                self._recent[path] = self._recent[path]._replace(is_closed=True)
+                was_closed = True
         if is_written:
             self.last_write_ns = max(self.last_write_ns or 0, min(newest_ns, now_ns))
             self.lag_s = max(0.0, (now_ns - seen_ns) / 1e9)
@@ -111,7 +123,7 @@ class Activity:
         return sum(n_bytes for _, n_bytes in self._points) / RATE_S
 
     def _ask(self, now_s: float) -> None:
-        if not self.can_ask:
+        if not self.can_ask or not self._recent:
             self.has_writer = None
             return
         if now_s < self._next_scan_s and not self.is_quiet:
@@ -123,5 +135,6 @@ class Activity:
         if found:
             self._was_seen = self.has_writer = True
             return
-        is_closed = bool(self._recent) and all(self._recent.values())
+        last = [one for one in self._recent.values() if one.at_s >= self._seen_s - _LAST_S]
+        is_closed = bool(last) and all(one.is_closed for one in last)
         self.has_writer = False if self._was_seen or is_closed else None

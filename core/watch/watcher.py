@@ -190,6 +190,7 @@ class Watch:
     def _first_look(self, now_s: float, now_ns: int, is_cancelled: IsCancelled) -> list[Event]:
         self._begin_notices()
         self._list_all(now_s)
+        self._listing.has_other_folders = False
         self._next_root_s = now_s + _ROOT_S
         found = self._discovered(now_ns, is_cancelled) or []
         files = self._listing.files()

@@ -69,16 +69,12 @@ class _Scripted:
         self._script = script
         self._inner = inner
 
-    @property
-    def mode(self) -> Mode:  # type: ignore[override]
-        return self._inner.mode
-
-    @property
-    def why(self) -> str:  # type: ignore[override]
-        return self._inner.why
+        self.mode: Mode = inner.mode
+        self.why = inner.why
 
     def enter(self, folder: str) -> None:
         self._inner.enter(folder)
+        self.mode, self.why = self._inner.mode, self._inner.why
 
     def leave(self, folder: str) -> None:
         self._inner.leave(folder)

@@ -277,7 +277,8 @@ def test_of_a_single_file_the_folder_around_it_does_not_count(tmp_path: Path) ->
     (tmp_path / "sub" / "x").touch()
     listing = listed(tmp_path, only="x")
     assert names(listing, tmp_path) == ["x"]
-    grow(tmp_path / "x"), grow(tmp_path / "y")
+    grow(tmp_path / "x")
+    grow(tmp_path / "y")
     assert words(listing.list_again({str(tmp_path): {"x", "y", "sub"}})) == [("x", "grown")]
 
 

@@ -124,8 +124,14 @@ def test_what_happens_is_told_once(
 def test_nothing_is_told_while_nothing_changes(tmp_path: Path, polling: bool) -> None:
     append(tmp_path / "x.log")
     older(tmp_path / "x.log")
-    followed = Followed(tmp_path, until_s=3600.0, polling=polling)
-    assert followed.times == [0.0]
+    discovered: list[Path] = []
+
+    def counted(path: Path, **options: Any) -> Any:
+        discovered.append(path)
+        return discover(path, **options)
+
+    followed = Followed(tmp_path, until_s=3600.0, polling=polling, discover=counted)
+    assert followed.times == [0.0] and len(discovered) == 1
     assert followed.last.state.quiet_since_ns == (tmp_path / "x.log").stat().st_mtime_ns
     assert followed.n_waits < 3 * 3600
 
@@ -292,7 +298,8 @@ def test_a_root_that_is_away_for_a_while_has_nothing_new_when_it_is_back(
     root, away = tmp_path / "run", tmp_path / "away"
     append(root / "x.log")
     append(root / "sub" / "y.log")
-    older(root / "x.log"), older(root / "sub" / "y.log")
+    older(root / "x.log")
+    older(root / "sub" / "y.log")
     followed = Followed(
         root,
         [
@@ -321,17 +328,18 @@ def test_an_unmounted_root_shows_the_empty_folder_below_it_and_is_not_taken_for_
 ) -> None:
     root, mounted = tmp_path / "mnt", tmp_path / "mounted"
     append(root / "x.log")
-    mounts = [(Mount("/", "ext4", "/dev/a"), Mount(str(root), "ext4", "/dev/b"))]
+    below, here = Mount("/", "ext4", "/dev/a"), Mount(str(root), "ext4", "/dev/b")
+    mounts: list[tuple[Mount, ...]] = [(below, here)]
 
     def unmount() -> None:
         root.rename(mounted)
         root.mkdir()
-        mounts[0] = mounts[0][:1]
+        mounts[0] = (below,)
 
     def mount() -> None:
         root.rmdir()
         mounted.rename(root)
-        mounts[0] = (*mounts[0], Mount(str(root), "ext4", "/dev/b"))
+        mounts[0] = (below, here)
 
     followed = Followed(root, [(10.0, unmount), (20.0, mount)], 40.0, mounts=lambda: mounts[0])
     assert followed.told() == []
@@ -418,7 +426,7 @@ def test_where_the_limit_of_watches_is_met_it_polls_and_says_so(
         if path.endswith(b"/sub"):
             ctypes.set_errno(errno.ENOSPC)
             return -1
-        return int(real(fd, path, mask))  # type: ignore[arg-type]
+        return int(real(fd, path, mask))
 
     monkeypatch.setattr(inotify_c, "inotify_add_watch", limited)
     append(tmp_path / "x.log")
@@ -686,7 +694,7 @@ def test_the_last_run_is_what_discovery_finds(
         at_s, actions = 0.0, []
         for step, gap_s in zip(steps, gaps, strict=False):
             at_s += gap_s
-            actions.append((at_s, lambda step=step: do(root, step)))  # type: ignore[misc]
+            actions.append((at_s, lambda step=step: do(root, step)))
         followed = Followed(root, actions, at_s + 200.0, polling=polling)
         assert is_same_as_discovered(followed)
         check_events(followed.batches)
