@@ -251,6 +251,27 @@ def same_rows(table: OperatorTable, want: OperatorTable) -> list[str]:
     return differs
 
 
+def test_a_last_line_that_lacks_only_its_end_counts_once(tmp_path: Path) -> None:
+    path, tails = tmp_path / "msmonitor_7_20260120111200456_0.jsonl", Tails()
+    lines = [next(made).strip() for made in [monitor_lines()] for _ in range(9)]
+    kernels = [line for line in lines if b'"Kernel"' in line]
+    raw = b"\n".join([b"", *kernels])
+    for n in range(len(raw) + 1):
+        with path.open("ab") as file:
+            file.write(raw[max(n - 1, 0) : n])
+        log, followed = follow_msmonitor([path], tails, root=tmp_path)
+        want = read_msmonitor(path, root=tmp_path)
+        assert log.kernels.start_ns.tolist() == want.kernels.start_ns.tolist()
+        assert log.kernel_line.tolist() == want.kernel_line.tolist() == list(range(2, 2 + len(log.kernels)))
+        assert log.n_lines == want.n_lines and log.problems == ()
+        assert followed.n_waiting == (bool(raw[:n].strip(b"\n")) and raw[n - 1 : n] != b"\n")
+    assert len(log.kernels) == len(kernels) == 2
+    with path.open("ab") as file:
+        file.write(b"and more\n")  # so it was no record after all
+    log, _ = follow_msmonitor([path], tails, root=tmp_path)
+    assert (len(log.kernels), log.n_dropped, [p.line for p in log.problems]) == (1, 1, [3])
+
+
 def test_a_table_is_the_same_object_until_more_of_it_is_there(tmp_path: Path) -> None:
     path, tails = tmp_path / "op_summary_20260120111213.csv", Tails()
     path.write_bytes(HEADER.encode())

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.formats.profiling.follow import is_kept
 from npulse.core.formats.profiling.follow_slices import CPU, MEMORY, follow_samples
 from npulse.core.formats.profiling.host_samples import (
     KEPT_SAMPLES,
@@ -84,6 +85,18 @@ def test_a_slice_that_was_deleted_before_it_was_read_joins_nothing(tmp_path: Pat
     (data / f"{MEMORY}.slice_0").unlink()
     found = follow_samples(tmp_path / NAME, MEMORY, tails)
     assert found.ns.tolist() == [1000, 3000]
+
+
+def test_slices_that_were_read_are_let_go(tmp_path: Path) -> None:
+    data, tails = data_of(tmp_path), Tails()
+    paths = [data / f"{MEMORY}.slice_{n}" for n in range(4)]
+    for n, path in enumerate(paths):
+        path.write_bytes(b"%d 9 5 1\n" % (1000 + n))
+        found = follow_samples(tmp_path / NAME, MEMORY, tails)
+    assert found.ns.tolist() == [1000, 1001, 1002, 1003]
+    for path in paths:
+        path.unlink()
+    assert [is_kept(path, tails, MEMORY) for path in paths] == [False, False, False, True]
 
 
 def test_memory_does_not_grow_with_the_samples() -> None:
