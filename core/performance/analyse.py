@@ -122,9 +122,10 @@ OnUpdate = Callable[[Performance], None]
 
 @dataclass(slots=True)
 class _Work:
-    """What is put together step by step."""
+    """What is put together step by step, of one round."""
 
     root: Path
+    round: str
     settings: Settings
     progress: ProgressCallback
     is_cancelled: IsCancelled
@@ -141,7 +142,7 @@ class _Work:
         """What is made of these; of the same ones what the last look made."""
         if self.kept is None:
             return make()
-        made: MadeT = self.kept.again(key, of, make)
+        made: MadeT = self.kept.again((self.round, key), of, make)
         return made
 
     def analysed(self, profile: Profile, record: Mapping[str, Any] | None) -> Analysed:
@@ -200,7 +201,7 @@ def analyse(
     it can be read or nothing is of the step that is asked for, Cancelled.
     """
     root = run.path if run.path.is_dir() else run.path.parent
-    work = _Work(root, settings, progress, is_cancelled, tails)
+    work = _Work(root, round_name, settings, progress, is_cancelled, tails)
     if work.kept is not None:
         on_update = on_update if not work.kept.n_looks else None
         work.kept.n_looks += 1
@@ -513,7 +514,7 @@ def _before(work: _Work, earlier: Earlier) -> Performance | None:
 
 def _read_before(work: _Work, earlier: Earlier) -> Performance | None:
     for name, artifacts in reversed(earlier):
-        quiet = _Work(work.root, work.settings, work.progress, work.is_cancelled)
+        quiet = _Work(work.root, name, work.settings, work.progress, work.is_cancelled)
         files = [one for one in profiles_in(artifacts) if one.operators is not None or one.is_measured]
         loaded = [
             (one, load_tables(one, quiet.root, quiet.problems, is_cancelled=quiet.is_cancelled))

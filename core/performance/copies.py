@@ -46,7 +46,8 @@ def copies_of(
             except InputError as error:
                 export.state, export.message = "failed", error.message
             kept.exports.was_read(one.folder)
-    return {folder: made for folder, made in kept.copies.items() if made}
+    folders = [one.folder for session in sessions for one in (session, *session.sessions)]
+    return {folder: kept.copies[folder] for folder in folders if kept.copies.get(folder)}
 
 
 def export_of(session: Session, kept: Kept) -> Export | None:

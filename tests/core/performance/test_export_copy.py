@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import time
 from pathlib import Path
@@ -223,9 +224,14 @@ def test_the_area_reads_the_export_as_the_profile(tmp_path: Path, monkeypatch: p
         assert found.shown.profile.name == NAME and found.raw[0].n_closed == 2
         assert "figures are of a copy of 2 closed slices" in told(found)
         assert list((tmp_path / "room").iterdir()) == []
+    other = tmp_path / "run" / NAME.replace("000002", "000003")
+    shutil.move(folder, other)  # another session: nothing is known of it
+    assert once().profiles == ()
+    shutil.move(other, folder)
+    exports.wait(60)
     figures = next(one.figures for one in report(found).findings if one.rule.endswith("not-exported"))
     assert figures["is_copy_exported"] is True
-    assert len(said.read_text().splitlines()) == 1 and tree(folder) == before
+    assert len(said.read_text().splitlines()) == 2 and tree(folder) == before
 
 
 def told(found: Performance) -> str:

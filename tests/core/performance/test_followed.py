@@ -15,7 +15,7 @@ from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Report
 from npulse.core.performance.analyse import Performance
 from npulse.core.performance.report import report
-from npulse.core.performance.run_report import look, selections
+from npulse.core.performance.run_report import look, reports_of, selections
 from npulse.core.performance.table import performance_table
 from npulse.core.performance.view import performance_view
 from npulse.core.run.discover import discover
@@ -199,6 +199,12 @@ def test_of_several_ranks_only_the_one_that_grew_is_analysed_again(tmp_path: Pat
     assert again.changes is first.changes
     assert [len(one.profiles) for one in second.ranks] == [3] and second.ranks[0] is not first.ranks[0]
     assert again.ranks[0] is first.ranks[0]
+    for _ in range(2):  # all rounds, one after the other
+        live = reports_of(discover(folder), AnalysisOptions(tails=tails))
+        want = reports_of(discover(folder), AnalysisOptions())
+        told = [[(one.round, without_following(one.report)) for one in found] for found in (live, want)]
+        assert len(live) == 2 and told[0] == told[1]
+    assert look_at(folder, tails).changes is second.changes
     assert without_following(report(second)) == without_following(report(cold))
 
 
