@@ -1,0 +1,260 @@
+"""Samples of chips out of polled npu-smi text, as its bytes come or as a file.
+
+Two forms are read, also mixed: tables (`npu-smi info`, again and again) and rows (`npu-smi info watch`).
+Cells are told by bars, blanks and the words of the header, never by column numbers: widths differ by version.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...files import shown_path
+from ...findings import Problem
+from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from ..log_lines import Line, LineCutter, LogNotes, read_records, text_of
+from .records import ChipSample, NpuSmi
+from .times import time_in_front
+
+MAX_RECORDS = 5_000_000
+MAX_CELL_CHARS = 64
+MAX_CHIPS = 4096
+"""Of one poll."""
+
+_BEGIN = re.compile(r"\| npu-smi \S+ +Version: ")
+_PAIR = re.compile(r"([\w.-]+)\s*/\s*([\w.-]+)")
+_COLUMN = re.compile(r"[^\s()][^()]*\([^()]*\)")
+_WHOLE = re.compile(r"\d{1,9}")
+_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
+_WATCHED = {
+    "NpuID(Idx)": "npu",
+    "ChipId(Idx)": "chip",
+    "Pwr(W)": "power_w",
+    "Temp(C)": "temperature_c",
+    "AI Core(%)": "ai_core_percent",
+    "AI Cpu(%)": "ai_cpu_percent",
+    "Ctrl Cpu(%)": "control_cpu_percent",
+    "Memory(%)": "memory_percent",
+    "Memory BW(%)": "memory_bandwidth_percent",
+    "NPU Util(%)": "npu_percent",
+    "AI Cube(%)": "ai_cube_percent",
+}
+"""Columns of `npu-smi info watch`; one that is not known is passed over."""
+
+
+_IDS = ("", "npu", "chip")
+
+
+@dataclass(slots=True)
+class _Head:
+    """The first line of a chip in a table, which waits for the second."""
+
+    line: Line
+    npu: int
+    name: str | None
+    health: str | None
+    figures: dict[str, float | None]
+
+
+class NpuSmiReader:
+    """Samples as bytes come, in chunks cut anywhere; a line without its end waits for it.
+
+    artifact: how problems name the file. A chip of a table is handed out with its second line.
+    """
+
+    def __init__(self, artifact: str = "npu-smi") -> None:
+        self._notes = LogNotes(artifact)
+        self._lines = LineCutter(self._notes)
+        self._time_ns: int | None = None
+        self._poll = -1
+        self._columns: tuple[str, ...] = ()  # of `watch`; () while no header of it was seen
+        self._seen: set[tuple[int, int | None]] = set()  # chips of this poll of `watch`
+        self._head: _Head | None = None
+        self._words: tuple[str, str] = ("", "")  # both header lines of the table
+        self._is_in_table = False
+
+    def feed(self, chunk: bytes) -> list[ChipSample]:
+        """The samples that are complete with this chunk."""
+        return [sample for line in self._lines.feed(chunk) for sample in self._taken(line)]
+
+    def finish(self) -> list[ChipSample]:
+        """The text ends here: a last line without an end may be half of one. It is left out and told, unless
+        a bar closes it."""
+        found: list[ChipSample] = []
+        for line in self._lines.finish():
+            if line.raw.rstrip().endswith(b"|"):
+                found += self._taken(line)
+            elif self._is_in_table or self._columns:
+                self._notes.add("cut-off", "the text ends in this line", line.number, line.byte)
+        if self._head is not None:
+            line = self._head.line
+            self._notes.add(
+                "cut-off", "the text ends behind the first line of a chip", line.number, line.byte
+            )
+            self._head = None
+        return found
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read so far."""
+        return self._notes.told()
+
+    # ---- one line ----
+
+    def _taken(self, line: Line) -> list[ChipSample]:
+        time_ns, text = time_in_front(text_of(line, self._notes))
+        if time_ns is not None:
+            self._time_ns = time_ns
+        text = text.strip()
+        if text.startswith("|"):
+            sample = self._table_line(line, text)
+        elif "NpuID(Idx)" in text and "ChipId(Idx)" in text:
+            self._columns = tuple(_WATCHED.get(name, "") for name in _COLUMN.findall(text))
+            self._seen.clear()
+            self._poll += 1
+            self._is_in_table = False
+            return []
+        else:
+            sample = self._watched(line, text) if self._columns and text[:1].isdigit() else None
+        return [] if sample is None else [sample]
+
+    # ---- rows of watch ----
+
+    def _watched(self, line: Line, text: str) -> ChipSample | None:
+        cells = text.split()
+        ids = cells[:2]
+        if len(ids) < 2 or not all(_WHOLE.fullmatch(cell) for cell in ids):
+            return None  # of another program
+        if len(cells) != len(self._columns):
+            message = f"the row has {len(cells):,} cells, the header {len(self._columns):,}"
+            self._notes.add("bad-record", message, line.number, line.byte)
+            return None
+        pairs = zip(self._columns, cells, strict=True)
+        found: dict[str, Any] = {name: _number(cell) for name, cell in pairs if name not in _IDS}
+        chip = int(ids[0]), int(ids[1])
+        if chip in self._seen or len(self._seen) >= MAX_CHIPS:
+            self._seen.clear()
+            self._poll += 1
+        self._seen.add(chip)
+        return ChipSample(self._poll, line.number, line.byte, *chip, time_ns=self._time_ns, **found)
+
+    # ---- tables ----
+
+    def _table_line(self, line: Line, text: str) -> ChipSample | None:
+        if _BEGIN.match(text):
+            self._poll += 1
+            self._is_in_table, self._words, self._columns = True, ("", ""), ()
+            self._drop_head()
+            return None
+        if not self._is_in_table:
+            return None
+        if "Process id" in text:
+            self._is_in_table = False  # the processes follow
+            self._drop_head()
+            return None
+        cells = [cell.strip() for cell in text.strip("|").split("|")]
+        if "Health" in cells:
+            self._words = text, ""
+        elif "Bus-Id" in cells:
+            self._words = self._words[0], text
+        elif self._words[1]:
+            return self._second(line, cells) if self._head is not None else self._first(line, cells)
+        return None
+
+    def _drop_head(self) -> None:
+        if self._head is not None:
+            line = self._head.line
+            self._notes.add("bad-record", "the second line of this chip is missing", line.number, line.byte)
+            self._head = None
+
+    def _first(self, line: Line, cells: list[str]) -> ChipSample | None:
+        """`NPU Name | Health | Power Temp Hugepages`, in newer tables with a bar behind the id."""
+        if len(cells) not in (3, 4):
+            self._bad(line, cells)
+            return None
+        *ids, health, numbers = cells
+        npu, _, name = " ".join(ids).partition(" ")
+        pages, rest = _pair_in(numbers)
+        if not _WHOLE.fullmatch(npu) or len(rest) != 2:
+            self._bad(line, cells)
+            return None
+        figures = {
+            "power_w": _number(rest[0]),
+            "temperature_c": _number(rest[1]),
+            "hugepages_used": pages[0][0] if pages else None,
+            "hugepages_total": pages[0][1] if pages else None,
+        }
+        self._head = _Head(line, int(npu), _text(name), _text(health), figures)
+        return None
+
+    def _second(self, line: Line, cells: list[str]) -> ChipSample | None:
+        """`Chip [Phy-ID or Device] | Bus-Id | AICore Memory [HBM]`; without ids in newer tables."""
+        head, self._head = self._head, None
+        assert head is not None
+        *ids, bus_id, numbers = cells if len(cells) in (3, 4) else [""] * 3
+        pairs, rest = _pair_in(numbers)
+        numbered = " ".join(ids).split()
+        if len(rest) != 1 or not pairs or not all(_WHOLE.fullmatch(one) for one in numbered):
+            self._bad(line, cells)
+            return None
+        words = self._words[1]
+        found: dict[str, Any] = dict(head.figures)
+        found["npu_percent" if "NPU Util" in words else "ai_core_percent"] = _number(rest[0])
+        names = [name for word, name in (("Memory-Usage", "memory"), ("HBM-Usage", "hbm")) if word in words]
+        for name, (used, total) in zip(names, pairs, strict=False):
+            found[f"{name}_used_mb"], found[f"{name}_total_mb"] = used, total
+        second = int(numbered[1]) if len(numbered) > 1 else None
+        return ChipSample(
+            self._poll,
+            head.line.number,
+            head.line.byte,
+            head.npu,
+            int(numbered[0]) if numbered else None,
+            time_ns=self._time_ns,
+            name=head.name,
+            health=head.health,
+            bus_id=_text(bus_id),
+            physical_id=second if "Phy-ID" in words else None,
+            device=second if "Device" in words else None,
+            **found,
+        )
+
+    def _bad(self, line: Line, cells: list[str]) -> None:
+        message = f"a row of {len(cells):,} cells is none of a chip"
+        self._notes.add("bad-record", message, line.number, line.byte)
+
+
+def _pair_in(cell: str) -> tuple[list[tuple[float | None, float | None]], list[str]]:
+    """The `used / total` pairs of a cell, and the words in front of the first one."""
+    first = _PAIR.search(cell)
+    pairs = [(_number(used), _number(total)) for used, total in _PAIR.findall(cell)]
+    return pairs, (cell[: first.start()] if first is not None else cell).split()
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if _NUMBER.fullmatch(cell) else None
+
+
+def _text(cell: str) -> str | None:
+    cell = cell.strip()[:MAX_CELL_CHARS]
+    return None if cell in ("", "NA", "-") else cell
+
+
+def read_npu_smi(
+    path: Path,
+    *,
+    root: Path | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> NpuSmi:
+    """All samples of a file, 5,000,000 at most; an empty tuple where it holds neither tables nor rows.
+
+    Problems (with line and byte): rows that are broken or cut, lines that are too long or in no known
+    encoding, a file that fails while it is read. Raises InputError (no such file, no regular file, a link out
+    of `root`) and Cancelled. Cost: linear; about 300 bytes of memory a sample.
+    """
+    reader = NpuSmiReader(shown_path(path, root))
+    samples, problems = read_records(path, root, reader, MAX_RECORDS, progress, is_cancelled)
+    return NpuSmi(samples, problems)
