@@ -58,21 +58,38 @@ def read_live_rank(
     """
     tensors = _tensor_folder(path)
     is_growing = is_fresh(path) or (tensors is not None and is_fresh(tensors))
-    stamp = stamp_of(path), None if tensors is None else stamp_of(tensors), is_growing
-    known: tuple[object, LiveRank] | None = tails.kept.get(("rank", path))
-    if known is not None and known[0] == stamp:
+    seen = _Seen(stamp_of(path), None if tensors is None else stamp_of(tensors), is_growing)
+    known: tuple[_Seen, LiveRank] | None = tails.kept.get(("rank", path))
+    if known is not None and known[0] == seen:
         return known[1]
     previous = None if known is None else known[1].dump
-    if stamp[0] is None and previous is not None:
+    if seen.index is None and previous is not None:
         found = LiveRank(previous)
     elif is_growing:
-        dump = _as_it_grows(path, root, previous, progress, is_cancelled)
+        dump = previous
+        if dump is None or known is None or known[0].index != seen.index:
+            dump = _as_it_grows(path, root, previous, progress, is_cancelled)
         n_files, n_calls = (0, 0) if tensors is None else unnamed_files(tensors, root, dump, is_cancelled)
         found = LiveRank(dump, True, n_files, n_calls)
+    elif known is not None and known[0].index == seen.index and _is_whole(known[1].dump):
+        found = LiveRank(known[1].dump)  # the capture ended, and this is what its index says
     else:
         found = LiveRank(read_rank(path, root, progress, is_cancelled))
-    tails.kept["rank", path] = stamp, found
+    tails.kept["rank", path] = seen, found
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """How the files of a rank-step were when they were looked at."""
+
+    index: object
+    tensors: object
+    is_growing: bool
+
+
+def _is_whole(dump: Dump) -> bool:
+    return dump.completeness == "complete" and bool(dump.calls.names)
 
 
 def read_beside(
@@ -121,6 +138,10 @@ class KnownTensors(Generic[JobT]):
         for kept in self._kept.values():
             for name in kept.keys() - self._stamps.keys():
                 del kept[name]
+
+    def are_as_before(self, jobs: Sequence[JobT]) -> bool:
+        """Whether no file of these has changed since its stamp was taken."""
+        return all(self._stamps.get(self._name(job)) == tuple(map(_stamp, self._places(job))) for job in jobs)
 
     def get(self, what: object, job: JobT) -> Any | None:
         """What was kept, if the files have not changed since; None where it is to be found out."""

@@ -37,7 +37,34 @@ class Loaded:
     problems: list[Problem]
     known: Known
     sides: tuple[LiveRank, LiveRank]
+    artifacts: tuple[Artifact, Artifact]
     growth: Growth | None = None
+    n_open: int = 0
+
+    def with_open(self, n_open: int) -> Loaded:
+        """With the number of files that are named and half written."""
+        if self.growth is None:
+            return self
+        growth = replace(self.growth, n_pending=self.growth.n_pending + n_open)
+        return replace(self, growth=growth, n_open=n_open)
+
+
+def read_sides(
+    pair: CapturePair,
+    artifacts: tuple[Artifact, Artifact],
+    tails: Tails | None,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[LiveRank, LiveRank]:
+    """The dumps of target and golden. InputError, Cancelled."""
+
+    def read(artifact: Artifact, root: Path) -> LiveRank:
+        if tails is None:
+            return LiveRank(read_rank(artifact.path, root, progress, is_cancelled))
+        return read_live_rank(artifact.path, root, tails, progress, is_cancelled)
+
+    target, golden = artifacts
+    return read(target, pair.root_of("target")), read(golden, pair.root_of("golden"))
 
 
 def load(
@@ -52,14 +79,8 @@ def load(
     is_cancelled: IsCancelled,
 ) -> Loaded:
     """Both dumps read and their calls paired; values are judged, tensors not yet. InputError, Cancelled."""
-    sides = [
-        LiveRank(read_rank(artifact.path, pair.root_of(side), progress, is_cancelled))
-        if tails is None
-        else read_live_rank(artifact.path, pair.root_of(side), tails, progress, is_cancelled)
-        for artifact, side in ((target, "target"), (golden, "golden"))
-    ]
-    live = (sides[0], sides[1])
-    dumps = [side.dump for side in sides]
+    live = read_sides(pair, (target, golden), tails, progress, is_cancelled)
+    dumps = [side.dump for side in live]
     problems = [problem for dump in dumps for problem in dump.problems]
     pairing, n_to_come = so_far(pair_calls(dumps[0], dumps[1]), *live)
     rows = new_rows(pairing, dumps[0], dumps[1])
@@ -67,14 +88,8 @@ def load(
     tensors = tensor_rows(rows)
     settle_values(rows, criteria)
     known = Known() if tails is None else tails.kept.setdefault(("known", target.path, golden.path), Known())
-    return Loaded(rows, tensors, construct, problems, known, live, growth_of(*live, n_to_come))
-
-
-def with_open(one: Loaded, n_open: int) -> Loaded:
-    """With the files that are named and half written."""
-    if one.growth is None:
-        return one
-    return replace(one, growth=replace(one.growth, n_pending=one.growth.n_pending + n_open))
+    growth = growth_of(*live, n_to_come)
+    return Loaded(rows, tensors, construct, problems, known, live, (target, golden), growth)
 
 
 def _hierarchy(

@@ -26,9 +26,10 @@ from npulse.core.scale import open_executor, ordered_results
 from npulse.core.tails import Tails
 
 from . import remember
-from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes, with_open
+from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes
 from .captured import tensor_jobs as tensor_jobs
 from .collectives import Walk, carry_through_collectives
+from .last import Last
 from .links import link, share_measurements
 from .live import Growth, Known
 from .pairing import pair_by_name
@@ -132,6 +133,10 @@ def compare_captures(
         raise _nothing_asked_for(pair, settings)
     dump_paths = [artifact.path for couple in couples for artifact in couple]
     cache = settings.cache if settings.tails is None else None
+    last = Last.of(pair, couples, settings)
+    again = None if last is None else last.as_now(pair, settings, progress, is_cancelled)
+    if again is not None:
+        return again
     as_read = remember.stamp(dump_paths) if cache else None
     problems: list[Problem] = []
     loaded, couples = _load_all(pair, couples, settings, problems, progress, is_cancelled)
@@ -155,7 +160,7 @@ def compare_captures(
                 found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
                 problems += found
                 unexamined.append(_Unexamined(rows, jobs, differing, found, key, one.known))
-                loaded[place] = with_open(one, n_open)
+                loaded[place] = one.with_open(n_open)
             settle_statistics(rows, tensors, settings.criteria)
         comparison = _judge(
             pair, couples, loaded, settings, problems, "first read" if unexamined else "complete"
@@ -168,7 +173,10 @@ def compare_captures(
                 if cache and as_read == remember.stamp(dump_paths):
                     dumps = (part.rows.target, part.rows.golden)
                     remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
-    return Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
+    done = Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
+    if settings.tails is not None:
+        Last.keep(pair, couples, settings, done, loaded, all_jobs)
+    return done
 
 
 _Couple = tuple[Artifact, Artifact]
