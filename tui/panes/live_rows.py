@@ -203,8 +203,11 @@ class LiveRows(TableKeys):
         """Take the marks away, all at once: nothing has come for as long."""
         self._mark_timer = None
         self._marks = np.zeros(0, np.int8)
-        self._rows_per_s = self._came_s = 0.0
+        self._came_s = 0.0
         self.table.fresh = None
+        if self._rows_per_s:
+            self._rows_per_s = 0.0
+            self.shell.refresh_header()
 
     def forget_marks(self) -> None:
         """Other rows are shown: no mark is theirs."""
