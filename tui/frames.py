@@ -8,8 +8,10 @@ was written to the terminal goes with the next page that opens, resize or return
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import cast
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.control import Control
 from rich.segment import Segment
@@ -17,6 +19,8 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
+_GAP_CELLS = 24
+"""To move the cursor over fewer cells than these, and set the style again, costs as much as to draw them."""
 Piece = tuple[int, int, Strip]
 """Line, column, and what stands there."""
 
@@ -40,10 +44,18 @@ class Frames:
     def __init__(self) -> None:
         self._drawn: dict[int, dict[int, Strip]] = {}
 
-    def changed(self, update: RenderableType) -> RenderableType | None:
-        """The part of a frame that is not on the screen yet; None if all of it is."""
+    def changed(self, update: RenderableType, *, is_fine: bool = False) -> RenderableType | None:
+        """The part of a frame that is not on the screen yet; None if all of it is.
+
+        is_fine: of a line that was there before only the cells that differ. It takes time for each cell, and
+        is worth it where the same lines come again and again with a few figures changed.
+        """
         if isinstance(update, ChopsUpdate):
-            pieces = [piece for piece in _pieces(update) if self._take(*piece)]
+            pieces: list[Piece] = []
+            for y, x, strip in _pieces(update):
+                before = self._drawn.get(y, {}).get(x)
+                if self._take(y, x, strip):
+                    pieces += differing(y, x, before, strip) if is_fine else [(y, x, strip)]
             return cast(RenderableType, Pieces(pieces)) if pieces else None
         self._drawn.clear()
         if isinstance(update, LayoutUpdate):
@@ -63,6 +75,40 @@ class Frames:
             del line[left]
         line[x] = strip
         return True
+
+
+def differing(y: int, x: int, before: Strip | None, after: Strip) -> list[Piece]:
+    """The parts of a strip that differ from the one before it at the same place; all of it where that is not
+    known, or where not every character takes one cell.
+    """
+    if before is None or before.cell_length != after.cell_length:
+        return [(y, x, after)]
+    old, new = _cells(before), _cells(after)
+    if old is None or new is None:
+        return [(y, x, after)]
+    places = [i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+    spans: list[list[int]] = []
+    for i in places:
+        if spans and i - spans[-1][1] < _GAP_CELLS:
+            spans[-1][1] = i + 1
+        else:
+            spans.append([i, i + 1])
+    return [(y, x + begin, after.crop(begin, end)) for begin, end in spans]
+
+
+def _cells(strip: Strip) -> list[tuple[str, Style | None]] | None:
+    """Each cell with its style; None where a character is wider or narrower than a cell."""
+    cells: list[tuple[str, Style | None]] = []
+    for text, style, control in strip:
+        if control or not (text.isascii() or all(map(_is_one_cell, text))):
+            return None
+        cells += [(character, style) for character in text]
+    return cells
+
+
+@lru_cache(4096)
+def _is_one_cell(character: str) -> bool:
+    return cell_len(character) == 1
 
 
 def blanks_joined(strip: Strip) -> Strip:

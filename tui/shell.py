@@ -145,7 +145,7 @@ class Shell(App[int], inherit_bindings=False):
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         if renderable is not None and not self._batch_count:
-            super()._display(screen, self._frames.changed(renderable))
+            super()._display(screen, self._frames.changed(renderable, is_fine=self.live.state is not None))
 
     async def begin(self) -> None:
         """Called by the base screen once it stands: the first pane, what went wrong so far, the run."""

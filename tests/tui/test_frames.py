@@ -14,7 +14,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from npulse.tui.frames import Frames, Pieces, blanks_joined
+from npulse.tui.frames import Frames, Pieces, blanks_joined, differing
 
 RED, GREEN = Style(color="red", bgcolor="black"), Style(color="green", bgcolor="black")
 LINED = Style(color="red", bgcolor="black", underline=True)
@@ -100,3 +100,45 @@ def test_what_is_sent_moves_the_cursor_to_each_piece() -> None:
     console = Console(color_system="truecolor", force_terminal=True)
     sent = Pieces([(3, 7, strip("x", Style())), (4, 0, strip("y", Style()))]).render_segments(console)
     assert sent == "\x1b[4;8Hx\x1b[5;1Hy"
+
+
+# ---- only the cells that differ ----
+
+_STYLES = (Style(bold=True), Style(reverse=True), Style())
+_RUNS = st.lists(
+    st.tuples(st.text("ab \u2581\u25b6", min_size=1, max_size=30), st.sampled_from(_STYLES)), max_size=4
+)
+
+
+def strip_of(runs: list[tuple[str, Style]], n_cells: int) -> Strip:
+    return Strip([Segment(text, style) for text, style in runs]).adjust_cell_length(n_cells, Style())
+
+
+def cells_of(strip: Strip) -> list[tuple[str, Style | None]]:
+    return [(character, segment.style) for segment in strip for character in segment.text]
+
+
+@given(_RUNS, _RUNS, st.integers(1, 90), st.integers(0, 9))
+def test_what_differs_drawn_over_what_was_there_is_what_is_there_now(
+    before: list[tuple[str, Style]], after: list[tuple[str, Style]], n_cells: int, x: int
+) -> None:
+    old, new = strip_of(before, n_cells), strip_of(after, n_cells)
+    screen = cells_of(old)
+    for y, left, piece in differing(3, x, old, new):
+        assert y == 3
+        drawn = cells_of(piece)
+        screen[left - x : left - x + len(drawn)] = drawn
+    assert screen == cells_of(new)
+    assert differing(3, x, new, new) == []
+
+
+def test_few_figures_of_a_line_cost_few_cells_and_wide_characters_the_whole_line() -> None:
+    line = "MatMulV2      35  562.00" + " " * 60 + "5.42"
+    changed = line.replace("562", "578").replace("5.42", "5.43")
+    pieces = differing(0, 2, Strip([Segment(line)]), Strip([Segment(changed)]))
+    assert [(x, strip.text) for _, x, strip in pieces] == [(21, "78"), (2 + len(line) - 1, "3")]
+    wide = Strip([Segment("\u6e90\u5934 1")])
+    assert differing(0, 0, wide, Strip([Segment("\u6e90\u5934 2")])) == [
+        (0, 0, Strip([Segment("\u6e90\u5934 2")]))
+    ]
+    assert differing(0, 0, None, wide) == [(0, 0, wide)]

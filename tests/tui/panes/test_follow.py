@@ -327,8 +327,8 @@ async def test_nothing_is_drawn_while_nothing_changes(
     drawn: list[object] = []
     changed = app._frames.changed
 
-    def note(renderable: Any) -> Any:
-        found = changed(renderable)
+    def note(renderable: Any, **how: Any) -> Any:
+        found = changed(renderable, **how)
         if found is not None:
             drawn.append([(y, x, strip.text) for y, x, strip in getattr(found, "pieces", ())] or found)
         return found
