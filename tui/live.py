@@ -32,7 +32,7 @@ LAG_S = 1.0
 """A lag is told from here on."""
 NEWS_PAUSE_S = 5.0
 """From one notice of new findings to the next; those between are told together."""
-_OSC9_CHARACTERS = 160
+_OSC9_CHARACTERS, _NOTICE_CHARACTERS = 160, 100
 _WHY_POLLING = {
     "network": "live.why-network",
     "overlay": "live.why-overlay",
@@ -219,7 +219,8 @@ class Live:
         shell, first = self._shell, min(news, key=lambda finding: finding.role != "origin")
         self._news_timer = shell.set_timer(NEWS_PAUSE_S, self._say_news)
         text_id = "live.found" if len(news) == 1 else "live.found-more"
-        words = {"subject": first.subject, "message": first.message, "n": len(news) - 1}
+        told = safe_text(first.message, _NOTICE_CHARACTERS)
+        words = {"subject": first.subject, "message": told, "n": len(news) - 1}
         shell.notice(text_id, severity="error", **words)
         if self._has_bell:
             shell.bell()
@@ -274,11 +275,16 @@ def live_fact(state: LiveState, gone_ns: int, dot: str, say: Say) -> str:
 
 
 def rate_text(bytes_per_s: float) -> str:
-    """Bytes per second in the unit that needs the fewest digits."""
+    """How fast data comes."""
+    return f"{size_text(bytes_per_s)}/s"
+
+
+def size_text(size_bytes: float) -> str:
+    """Bytes in the unit that needs the fewest digits."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if bytes_per_s >= size:
-            return f"{bytes_per_s / size:.1f} {unit}/s"
-    return f"{bytes_per_s:.0f} B/s"
+        if size_bytes >= size:
+            return f"{size_bytes / size:,.1f} {unit}"
+    return f"{size_bytes:.0f} B"
 
 
 def clock_text(at_ns: int) -> str:
@@ -302,7 +308,7 @@ def recorded_lines(found: Sequence[Any], rows: Mapping[int | None, int], say: Sa
             (
                 name,
                 say("live.recorded-files", n=one.n_artifacts),
-                f"{one.size_bytes / 1e6:,.1f} MB",
+                size_text(one.size_bytes),
                 say("live.recorded-rows", n=rows[one.rank]) if one.rank in rows else "",
                 say("live.recorded-written", time=clock_text(one.written_ns)),
                 say("live.recorded-open", n=one.n_in_progress) if one.n_in_progress else "",

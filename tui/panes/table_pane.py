@@ -193,6 +193,8 @@ class TablePane(LiveRows, Generic[ViewT]):
     def show_arranged(self, made: Any, order: Order | None, trouble: str) -> None:
         is_same_row = self.row is not None and self._origin is not None
         row = self.table.current_row if is_same_row else None
+        if made.lang != self.shell.lang:
+            made = made.translated(self.shell.lang)
         self.shown, self._order, self._trouble = made, order, trouble
         self.tell(busy="")
         self.shell.refresh_header()  # here and not when the shell hears of it: one frame for both

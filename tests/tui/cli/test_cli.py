@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from npulse.core.areas import all_rules
 from npulse.core.text import safe_text
 from npulse.tui.actions import ACTIONS
+from npulse.tui.cli import workbench
 from npulse.tui.cli.main import run
 from npulse.tui.cli.workbench import _make_pane
 from npulse.tui.panes import make_pane
@@ -673,3 +675,44 @@ def test_what_a_log_has_none_of_chooses_nothing(tmp_path: Path, capsys: Capture)
     for word in ("--step", "--pair"):
         assert call("memory", tmp_path, word, "1") == 2
         assert f"{word} chooses nothing" in capsys.readouterr().err
+
+
+def test_following_is_for_the_screen_and_text_says_so(bad_run: Path, capsys: Capture) -> None:
+    assert call("open", bad_run, "--plain", "--follow", "--on-finding", "true") == 1
+    assert "--follow and --on-finding are for the workbench" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["no-such-program-of-npulse", "", "'open"])
+def test_a_command_for_findings_that_is_none_is_refused_before_the_screen(
+    bad_run: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(workbench, "_has_screen", lambda: True)
+    assert call(bad_run, "--follow", "--on-finding", command) == 2
+    assert "command" in capsys.readouterr().err or "program" in command
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "expected"),
+    [
+        ((), "", (False, True, False)),
+        (("--follow",), "0", (True, True, False)),
+        (("--follow", "--no-bell"), "", (True, False, False)),
+        (("--follow", "--on-finding", "true -x"), "1", (True, False, True)),
+    ],
+)
+def test_how_a_run_is_followed_reaches_the_workbench(
+    bad_run: Path,
+    words: tuple[str, ...],
+    environ: str,
+    expected: tuple[bool, bool, bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from npulse.tui import app as app_module
+
+    opened: list[Any] = []
+    monkeypatch.setattr(workbench, "_has_screen", lambda: True)
+    monkeypatch.setattr(app_module, "run_app", lambda app: opened.append(app) or 0)
+    monkeypatch.setenv("NPULSE_NO_BELL", environ)
+    assert call(bad_run, *words) == 0
+    live = opened[0].live
+    assert (live._follow_at_start, live._has_bell, live._tell is not None) == expected
