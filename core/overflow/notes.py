@@ -77,7 +77,7 @@ def pending(found: Overflow, lang: Lang) -> Iterator[Finding]:
         PENDING,
         "unknown",
         str(found.root),
-        say(TEXTS, "pending-note", lang, n=n, calls=calls),
+        say(TEXTS, "pending-note" if n else "pending-none", lang, n=n, calls=calls),
         say(TEXTS, "next-pending-note", lang),
         figures={"n_pending": n, "n_pending_calls": calls, "n_ranks": len(found.growing)},
     )

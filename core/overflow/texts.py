@@ -300,6 +300,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "So far: what is looked at is still being written. Pending: {n} tensor file(s) of {calls} call(s) that dump.json does not name, or that are half written.",
         "阶段性结果：数据仍在写入。待定：{n} 个张量文件（涉及 {calls} 个 dump.json 未记录的调用，或写了一半）。",
     ),
+    "pending-none": ("So far: what is looked at is still being written.", "阶段性结果：数据仍在写入。"),
     "next-pending-note": ("Wait until the capture ends.", "请等待采集结束。"),
     "mode-note": (
         "no Inf and no NaN anywhere, but values at exactly the dtype's largest one: the device may run in saturation mode, in which Inf never appears.",

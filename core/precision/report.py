@@ -304,7 +304,9 @@ def _pending(comparison: Comparison, lang: Lang) -> list[Finding]:
             rule="precision.pending",
             role="unknown",
             subject=pair_title(comparison),
-            message=say(TEXTS, "pending-note", lang, n=n, calls=calls, to_come=to_come),
+            message=say(
+                TEXTS, "pending-note" if n else "pending-none", lang, n=n, calls=calls, to_come=to_come
+            ),
             next_step=say(TEXTS, "next-pending-note", lang),
             figures=figures,
         )

@@ -184,6 +184,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "So far: the capture is still being written. Not compared yet: {n} tensor file(s) of {calls} call(s) that dump.json does not name or that are half written; still to come: {to_come} call(s) of the other side.",
         "阶段性结果：采集仍在写入。尚未比较：{n} 个张量文件（涉及 {calls} 个 dump.json 未记录的调用，或写了一半）；另一侧还有 {to_come} 个调用待到来。",
     ),
+    "pending-none": (
+        "So far: the capture is still being written; still to come: {to_come} call(s) of the other side.",
+        "阶段性结果：采集仍在写入；另一侧还有 {to_come} 个调用待到来。",
+    ),
     "next-pending-note": (
         "Wait: dump.json is written anew every 1,000 calls and at the end of a step.",
         "请等待：dump.json 每 1000 个调用及每个 step 结束时重写。",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,8 @@ class JobPane(Pane):
         if self._following is not None:
             run = self._with_gone(run, self._following.tails)
             round_ = run.rounds[self.round_index]
-        self._job = self._run_job(self.version, self.make_job(run, round_), self._following, is_look)
+        paths = [artifact.path for artifact in run.artifacts]
+        self._job = self._run_job(self.version, self.make_job(run, round_), self._following, paths, is_look)
 
     def _with_gone(self, run: Run, tails: Tails) -> Run:
         """With the files that are gone by now: what was read of them stays."""
@@ -193,7 +195,9 @@ class JobPane(Pane):
         return with_gone(run, self.shell.live.gone, tails)
 
     @work(thread=True, exclusive=True, group="job", exit_on_error=False, description="job")
-    def _run_job(self, version: int, job: Job, following: Following | None, is_look: bool) -> None:
+    def _run_job(
+        self, version: int, job: Job, following: Following | None, paths: Sequence[Path], is_look: bool
+    ) -> None:
         worker = get_current_worker()
         told_s = 0.0
         last: list[Any] = []
@@ -209,6 +213,8 @@ class JobPane(Pane):
                 self.post_message(self.Ready(version, made))
 
         with nullcontext() if following is None else following.lock:
+            if following is not None:
+                following.tails.begin(paths)
             shown = last.append if is_look else show
             job(JobTools(self.shell.lang, tell, lambda: worker.is_cancelled, shown))
         if last:
