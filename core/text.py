@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Literal
@@ -60,3 +61,14 @@ def say(texts: Mapping[str, tuple[str, str]], key: str, lang: Lang, /, **values:
     """The text `key` of a (en, zh) table, its {fields} filled in. Unknown keys are programming errors."""
     template = texts[key][1 if lang == "zh" else 0]
     return template.format(**values) if values else template
+
+
+def clock_text(at_ns: int) -> str:
+    """A moment as the clock on the wall shows it."""
+    return time.strftime("%H:%M:%S", time.localtime(at_ns / 1e9))
+
+
+def since_text(at_ns: int, now_ns: int) -> str:
+    """A moment before now, with the date where that is another day."""
+    at, now = time.localtime(at_ns / 1e9), time.localtime(now_ns / 1e9)
+    return time.strftime("%H:%M:%S" if at[:3] == now[:3] else "%Y-%m-%d %H:%M:%S", at)

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker, get_current_worker
 
-from npulse.core.text import columns_of, safe_text
+from npulse.core.text import clock_text, columns_of, safe_text, since_text
 
 from .clipboard import passed_through
 from .glyphs import ascii_text
@@ -268,9 +268,9 @@ def live_fact(state: LiveState, gone_ns: int, dot: str, say: Say) -> str:
     if not state.is_reachable:
         return say("live.folder-gone", time=clock_text(gone_ns))
     if state.has_writer is False and state.last_write_ns is not None:
-        return say("live.writer-gone", time=clock_text(state.last_write_ns))
+        return say("live.writer-gone", time=since_text(state.last_write_ns, time.time_ns()))
     if state.quiet_since_ns is not None:
-        return say("live.quiet", dot=dot, time=clock_text(state.quiet_since_ns))
+        return say("live.quiet", dot=dot, time=since_text(state.quiet_since_ns, time.time_ns()))
     return say("live.rate", dot=dot, rate=rate_text(state.bytes_per_s))
 
 
@@ -285,11 +285,6 @@ def size_text(size_bytes: float) -> str:
         if size_bytes >= size:
             return f"{size_bytes / size:,.1f} {unit}"
     return f"{size_bytes:.0f} B"
-
-
-def clock_text(at_ns: int) -> str:
-    """A moment as the clock on the wall shows it."""
-    return time.strftime("%H:%M:%S", time.localtime(at_ns / 1e9))
 
 
 def why_polling(why: str, say: Say) -> str:
@@ -310,7 +305,7 @@ def recorded_lines(found: Sequence[Any], rows: Mapping[int | None, int], say: Sa
                 say("live.recorded-files", n=one.n_artifacts),
                 size_text(one.size_bytes),
                 say("live.recorded-rows", n=rows[one.rank]) if one.rank in rows else "",
-                say("live.recorded-written", time=clock_text(one.written_ns)),
+                say("live.recorded-written", time=since_text(one.written_ns, time.time_ns())),
                 say("live.recorded-open", n=one.n_in_progress) if one.n_in_progress else "",
                 kinds,
             )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from npulse.core.findings import Finding, Problem
 from npulse.core.report.as_json import finding_dict, problem_dict
 from npulse.core.report.blocks import json_text
-from npulse.core.text import Lang, safe_text, say
+from npulse.core.text import Lang, clock_text, safe_text, say, since_text
 
 from .session import Look
 from .status import state_dict, state_word, utc_text
@@ -29,17 +28,6 @@ TEXTS = {
     "quiet": ("nothing written since {time}", "自 {time} 起没有新的写入"),
     "verdict": ("verdict: {verdict} (exit code {code})", "结论：{verdict}（退出码 {code}）"),
 }
-
-
-def clock_text(at_ns: int) -> str:
-    """Local time of the day, to the second."""
-    return datetime.fromtimestamp(at_ns / 1e9).strftime("%H:%M:%S")
-
-
-def since_text(at_ns: int, now_ns: int) -> str:
-    """Local time of the day, with the date where that is another day."""
-    at, now = (datetime.fromtimestamp(ns / 1e9) for ns in (at_ns, now_ns))
-    return at.strftime("%H:%M:%S" if at.date() == now.date() else "%Y-%m-%d %H:%M:%S")
 
 
 def text_lines(look: Look, before: Look | None, lang: Lang, *, strict: bool = False) -> Iterator[str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from npulse.core.run.model import Artifact
+from npulse.core.text import clock_text, since_text
 from npulse.core.watch.events import LiveState
 from npulse.core.watch.recorded import recorded_by_rank
 from npulse.tui.clipboard import passed_through
-from npulse.tui.live import clock_text, live_fact, rate_text, recorded_lines, why_polling
+from npulse.tui.live import live_fact, rate_text, recorded_lines, why_polling
 from npulse.tui.messages import tr
 from npulse.tui.terminal import terminal_from
 
@@ -37,8 +38,9 @@ def test_rates_are_short(bytes_per_s: float, text: str) -> None:
 
 
 def test_the_worst_is_said_first() -> None:
-    clock = clock_text(AT_NS)
-    assert clock == time.strftime("%H:%M:%S", time.localtime(AT_NS // 10**9))
+    clock = since_text(AT_NS, time.time_ns())
+    assert clock == time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(AT_NS // 10**9))
+    assert since_text(AT_NS, AT_NS + 1) == clock_text(AT_NS) == clock[-8:]
     gone = state(reachable=False, writer=False, quiet=AT_NS)
     assert live_fact(gone, AT_NS + 10**9, "*", say_en) == f"folder gone since {clock_text(AT_NS + 10**9)}"
     assert live_fact(state(writer=False, quiet=AT_NS), 0, "*", say_en) == f"writer gone since {clock}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -123,12 +124,12 @@ async def test_rows_come_and_the_first_line_says_how_fast(
 async def test_the_kind_of_state_is_told_with_times_that_stand(
     tmp_path: Path, open_memory: OpenApp, watch: FakeWatch, until: Until
 ) -> None:
-    from npulse.tui.live import clock_text
+    from npulse.core.text import since_text
 
     app = open_memory(write_sites(tmp_path / "run", 11))
     async with app.run_test(size=(120, 24)) as pilot:
         await follow(app, pilot, until, watch, 1)
-        at = clock_text(NOW_NS)
+        at = since_text(NOW_NS, time.time_ns())
         for changes, told in (
             ({"lag_s": 2.34}, "LIVE ● 1.2 MB/s lag 2.3 s"),
             ({"has_writer": False, "quiet_since_ns": NOW_NS}, f"writer gone since {at}"),
