@@ -122,7 +122,7 @@ class Inotify:
         self._root = root
         self._add: Callable[[int, bytes, int], int] = inotify_c.inotify_add_watch
         self._remove: Callable[[int, Any], int] = inotify_c.inotify_rm_watch
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may close it in the middle of anything
         self._is_waiting = self._is_closed = False
         self._folders: dict[int, str] = {}
         self._watches: dict[str, int] = {}
@@ -165,8 +165,8 @@ class Inotify:
             while not self._is_closed:
                 try:
                     raw = os.read(self._fd, _BUFFER_BYTES)
-                except BlockingIOError:
-                    break
+                except OSError:
+                    break  # nothing more, or closed
                 self._note(raw, noticed)
                 n_bytes += len(raw)
                 if n_bytes > _MAX_TAKEN_BYTES:

@@ -78,7 +78,7 @@ def test_no_record_is_lost_or_told_twice_while_a_process_writes_and_is_killed(tm
             for batch in watch.batches():
                 n_batches += 1
                 paths = [artifact.path for artifact in (*batch.run.artifacts, *batch.gone)]
-                tails.begin(paths)
+                tails.begin(paths, tmp_path)
                 generations = [one for path in paths for one in tails.read(path, tmp_path, Lines)]
                 found = Counter(number for one in generations for number in records(one.reader.raw))
                 assert set(found.values()) <= {1}
