@@ -40,6 +40,16 @@ class FolderState:
         return old is None or mine != (old.subfolders.keys(), old.links, old.n_others)
 
 
+def _status(path: str, is_opening: bool) -> os.stat_result:
+    if not is_opening:
+        return os.stat(path, follow_symlinks=False)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
+    try:
+        return os.fstat(fd)
+    finally:
+        os.close(fd)
+
+
 def state_of(status: os.stat_result) -> FileState:
     return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
@@ -71,6 +81,7 @@ class Listing:
         self.has_other_folders = False
         """Set where a look found folders, links or the like changed, which are no changes of files."""
         self._only = only
+        self._is_opening = False
         self._enter = enter
         self._leave = leave
         self._max_entries = max_entries
@@ -110,8 +121,13 @@ class Listing:
         self._list_all(was, now)
         return diff(was, now)
 
-    def list_again(self, dirty: Dirty) -> tuple[Change, ...]:
-        """Look at some folders, or names in them. Folders that were not listed are left to their parents."""
+    def list_again(self, dirty: Dirty, is_opening: bool = False) -> tuple[Change, ...]:
+        """Look at some folders, or names in them. Folders that were not listed are left to their parents.
+
+        is_opening: open the files for their sizes. On network file systems only that asks the server; a size
+        without it may be a minute old.
+        """
+        self._is_opening = is_opening
         was: dict[str, FileState] = dict(self._indexes)
         now: dict[str, FileState] = {}
         todo: list[str] = []
@@ -170,7 +186,7 @@ class Listing:
             if name in folder.subfolders or name in folder.links:
                 return False
             try:
-                status = os.stat(os.path.join(path, name), follow_symlinks=False)
+                status = _status(os.path.join(path, name), self._is_opening)
             except (FileNotFoundError, NotADirectoryError):
                 if folder.n_others and name not in folder.files:
                     return False  # it may have been one of those

@@ -206,7 +206,8 @@ class Watch:
             changes = self._listing.list_again(noticed.dirty)
             self._note_mode()
         elif self._mode == "polling" and now_s >= self._next_hot_s:
-            changes = self._listing.list_again(self._hot_by_folder(now_s))
+            is_far = self._why.startswith("network")
+            changes = self._listing.list_again(self._hot_by_folder(now_s), is_opening=is_far)
         else:
             return ()
         if self._mode == "polling":

@@ -106,6 +106,7 @@ class Followed:
         *,
         polling: bool = False,
         make: Callable[[str, str], Notices] = notices_for,
+        keep: Callable[[Batch], bool] = lambda batch: True,
         **options: Any,
     ) -> None:
         self.clock = FakeClock()
@@ -120,8 +121,9 @@ class Followed:
         self.times: list[float] = []
         self.batches: list[Batch] = []
         for batch in self.watch.batches():
-            self.times.append(self.clock.now_s)
-            self.batches.append(batch)
+            if keep(batch):
+                self.times.append(self.clock.now_s)
+                self.batches.append(batch)
         self.n_waits = script.n_waits
 
     @property

@@ -28,7 +28,11 @@ def look_at_names(listing: Listing, dirty: dict[str, set[str] | None]) -> tuple[
     return listing.list_again(dirty)
 
 
-LOOKS = pytest.mark.parametrize("look", [look_at_all, look_at_folders, look_at_names])
+def look_at_opened_names(listing: Listing, dirty: dict[str, set[str] | None]) -> tuple[Change, ...]:
+    return listing.list_again(dirty, is_opening=True)
+
+
+LOOKS = pytest.mark.parametrize("look", [look_at_all, look_at_folders, look_at_names, look_at_opened_names])
 
 
 def listed(root: Path, **options: object) -> Listing:

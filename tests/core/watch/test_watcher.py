@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from npulse.core.errors import InputError
 from npulse.core.run.discover import discover
 from npulse.core.run.folders import FRESH_NS
+from npulse.core.tails import Tails
 from npulse.core.watch.changes import key_of
 from npulse.core.watch.events import (
     ArtifactAppeared,
@@ -552,6 +554,48 @@ def test_on_a_network_file_system_nobody_is_asked_who_writes(tmp_path: Path) -> 
     )
     assert asked == [] and followed.last.state.has_writer is None
     assert (followed.last.state.mode, followed.last.state.why) == ("polling", "network nfs4")
+
+
+def test_hours_of_writing_and_rotating_take_no_more_memory_than_minutes(tmp_path: Path) -> None:
+    class Count:
+        def __init__(self) -> None:
+            self.n_bytes = 0
+
+        def feed(self, raw: bytes) -> None:
+            self.n_bytes += len(raw)
+
+    tails = Tails()
+    log = tmp_path / "x.log"
+    traced: list[int] = []
+
+    def read(batch: Batch) -> bool:
+        paths = [artifact.path for artifact in (*batch.run.artifacts, *batch.gone)]
+        tails.begin(paths, tmp_path)
+        for path in paths:
+            tails.read(path, tmp_path, Count)
+        return False
+
+    def rotate() -> None:
+        for at in (3, 2, 1):
+            if (tmp_path / f"x.log.{at}").exists():
+                (tmp_path / f"x.log.{at}").rename(tmp_path / f"x.log.{at + 1}")
+        log.rename(tmp_path / "x.log.1")
+        append(log)
+
+    append(log)
+    actions: list[Action] = [(5.0 * n, lambda: append(log, "more\n")) for n in range(1, 720)]
+    actions += [(100.0 * n + 2, rotate) for n in range(1, 36)]
+    actions += [
+        (600.0 * n + 1, lambda: traced.append(tracemalloc.get_traced_memory()[0])) for n in range(1, 6)
+    ]
+    tracemalloc.start()
+    try:
+        followed = Followed(tmp_path, actions, 3600.0, keep=read)
+    finally:
+        tracemalloc.stop()
+    tails.close()
+    assert followed.batches == [] and len(traced) == 5
+    assert max(traced[1:]) - min(traced[1:]) < 200_000  # 5 KB for each removed log, which stays told
 
 
 # ---- asked once, ended from outside ----
