@@ -227,8 +227,8 @@ def test_the_area_reads_the_export_as_the_profile(tmp_path: Path, monkeypatch: p
     other = tmp_path / "run" / NAME.replace("000002", "000003")
     shutil.move(folder, other)  # another session: nothing is known of it
     assert once().profiles == ()
-    shutil.move(other, folder)
     exports.wait(60)
+    shutil.move(other, folder)
     figures = next(one.figures for one in report(found).findings if one.rule.endswith("not-exported"))
     assert figures["is_copy_exported"] is True
     assert len(said.read_text().splitlines()) == 2 and tree(folder) == before
