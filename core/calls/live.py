@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from npulse.core.errors import InputError
 from npulse.core.files import stamp_of
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.dump import empty_dump, read_dump
+from npulse.core.formats.msprobe.dump import GrowingDump, empty_dump
 from npulse.core.formats.msprobe.orphans import TENSOR_FOLDERS, unnamed_files
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.progress import IsCancelled, ProgressCallback
@@ -68,7 +68,7 @@ def read_live_rank(
     elif is_growing:
         dump = previous
         if dump is None or known is None or known[0].index != seen.index:
-            dump = _as_it_grows(path, root, previous, progress, is_cancelled)
+            dump = _as_it_grows(path, root, previous, tails, progress, is_cancelled)
         n_files, n_calls = (0, 0) if tensors is None else unnamed_files(tensors, root, dump, is_cancelled)
         found = LiveRank(dump, True, n_files, n_calls)
     elif known is not None and known[0].index == seen.index and _is_whole(known[1].dump):
@@ -185,12 +185,18 @@ def _tensor_folder(path: Path) -> Path | None:
 
 
 def _as_it_grows(
-    path: Path, root: Path, previous: Dump | None, progress: ProgressCallback, is_cancelled: IsCancelled
+    path: Path,
+    root: Path,
+    previous: Dump | None,
+    tails: Tails,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
 ) -> Dump:
     if os.path.isdir(path):  # no index as yet
         return empty_dump(path / "dump.json")
+    growing: GrowingDump = tails.kept.setdefault(("growing", path), GrowingDump(path, root))
     try:
-        dump = read_dump(path, root=root, progress=progress, is_cancelled=is_cancelled)
+        dump = growing.read(progress, is_cancelled)
     except InputError:
         if previous is None:
             raise

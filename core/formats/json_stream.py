@@ -65,12 +65,15 @@ def json_members(
     max_bytes: int = MAX_FILE_BYTES,
     max_value_chars: int = MAX_VALUE_CHARS,
     window_bytes: int = WINDOW_BYTES,
+    start: int = 0,
+    n_before: int = 0,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Iterator[Member]:
     """Members of the top-level object in file order.
 
-    An object under key `inner` comes as {}, and behind it each of its members.
+    An object under key `inner` comes as {}, and behind it each of its members. start: the byte of the key of
+    one of these members, from which on the file is read, n_before: how many of them lie before it.
 
     What could not be read is appended to `problems`: cut-off (byte: where the file ends), bad-record,
     too-deep, too-large, encoding, unreadable (byte: where it was noticed), limit.
@@ -83,10 +86,15 @@ def json_members(
             message = f"the file has {size_bytes:,} bytes, at most {max_bytes:,} are read"
             raise InputError(message, hint="dump fewer steps, ranks or operators", path=path)
         notes = Notes(shown_path(path, root), problems)
-        window = Window(file, size_bytes, notes, max(window_bytes, 16), progress, is_cancelled)
+        file.seek(start)
+        window = Window(file, size_bytes, notes, max(window_bytes, 16), progress, is_cancelled, start)
         reader = _Reader(window, inner, max_value_chars)
         try:
-            if open_object(window, path, max_value_chars):
+            if start:
+                reader.n_whole = n_before
+                yield from reader.members(in_inner=True, parent_line="")
+                yield from reader.members(in_inner=False, parent_line="\n", first=False)
+            elif open_object(window, path, max_value_chars):
                 yield from reader.members(in_inner=False, parent_line="\n")
             else:
                 reader.cut_off(None)
@@ -105,10 +113,10 @@ class _Reader:
         self.n_whole = 0
         self.patience = _PATIENCE
 
-    def members(self, *, in_inner: bool, parent_line: str) -> Iterator[Member]:
-        """Members from `at` to the closing brace of one object."""
+    def members(self, *, in_inner: bool, parent_line: str, first: bool = True) -> Iterator[Member]:
+        """Members from `at` to the closing brace of one object. first: no comma stands before the first."""
         window = self.window
-        first, line, next_line = True, None, None
+        line, next_line = None, None
         while not self.stopped:
             key: str | None = None
             value_at = window.at

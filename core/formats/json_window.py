@@ -28,11 +28,13 @@ class Window:
         chunk_bytes: int,
         progress: ProgressCallback,
         is_cancelled: IsCancelled,
+        byte: int = 0,
     ) -> None:
+        """byte: where the file stands."""
         self.text = ""
         self.at = 0
         self.ended = False
-        self.read_bytes = 0
+        self.read_bytes = byte
         self.notes = notes
         self._file = file
         self._size_bytes = size_bytes
@@ -40,7 +42,7 @@ class Window:
         self._progress = progress
         self._is_cancelled = is_cancelled
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._mark, self._mark_byte = 0, 0  # an index into text, and the byte that it stands for
+        self._mark, self._mark_byte = 0, byte  # an index into text, and the byte that it stands for
         self._is_not_utf8 = False
 
     def extend(self, most_chars: int) -> bool:
@@ -103,6 +105,12 @@ class Notes:
         self._n += 1
         if is_last or self._n <= _SHOWN_PROBLEMS:
             self.problems.append(Problem(self.artifact, kind, message, byte=byte))
+
+    def copy(self, problems: list[Problem]) -> Notes:
+        """The same, going on in another list that holds what was noted so far."""
+        other = Notes(self.artifact, problems)
+        other._n = self._n
+        return other
 
     def close(self) -> None:
         """Say how many were not kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from array import array
@@ -89,6 +90,11 @@ class _TextBlock:
         self.block += clean_text(text).encode()
         self.ends.append(len(self.block))
         return len(self.ends) - 2
+
+    def copy(self) -> _TextBlock:
+        other = _TextBlock()
+        other.block, other.ends = self.block[:], self.ends[:]
+        return other
 
     def finish(self) -> Texts:
         return Texts(self.block, _column(self.ends, np.int64))
@@ -222,6 +228,20 @@ class ColumnBuilder:
         if code == len(self._values):
             self._values.append(value)
         return code
+
+    def so_far(self) -> tuple[CallColumns, LeafColumns]:
+        """A copy of the columns; calls and leaves can still be added. Cost: the memory of the columns."""
+        self._flush()
+        other = copy.copy(self)
+        other._names, other._files = self._names.copy(), self._files.copy()
+        other._byte, other._first_leaf, other._recompute = (
+            self._byte[:],
+            self._first_leaf[:],
+            self._recompute[:],
+        )
+        other._columns = {name: column[:] for name, column in self._columns.items()}
+        other._values = list(self._values)
+        return other.finish()
 
     def finish(self) -> tuple[CallColumns, LeafColumns]:
         self._flush()

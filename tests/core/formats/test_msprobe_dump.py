@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 import math
 import pickle
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.msprobe import columns
-from npulse.core.formats.msprobe.dump import iter_calls, read_dump
+from npulse.core.formats.msprobe.dump import GrowingDump, iter_calls, read_dump
 from npulse.core.formats.msprobe.records import Dump, DumpHeader, Leaf
 
 NAN, INF = float("nan"), float("inf")
@@ -573,3 +576,79 @@ def test_flipped_bytes_never_end_in_a_traceback(
         return
     assert len(all_leaves(dump)) == len(dump.leaves.call)
     json.dumps([*dump.calls.names, *dump.leaves.io_names, *dump.leaves.types], ensure_ascii=False).encode()
+
+
+# ---- a dump that is written anew, longer each time ----
+
+
+def same_dump(one: Dump, other: Dump) -> None:
+    assert (one.header, one.completeness, one.problems) == (other.header, other.completeness, other.problems)
+    for own, others in ((one.calls, other.calls), (one.leaves, other.leaves)):
+        for field in dataclasses.fields(own):
+            a, b = getattr(own, field.name), getattr(others, field.name)
+            if isinstance(a, np.ndarray):
+                assert a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), field.name
+            elif isinstance(a, Sequence):
+                assert repr(list(a)) == repr(list(b)), field.name
+            else:
+                assert a == b, field.name
+
+
+def growing_entry(n: int, value: float) -> Any:
+    record = {"type": "torch.Tensor", "dtype": f"torch.float{16 << n % 2}", "shape": [n % 3, 2], "Max": value}
+    record |= {"Min": -1.0, "Mean": None, "Norm": "nan" if n % 5 == 4 else 1.0, "data_name": f"f.{n}.梯.pt"}
+    return {"input_args": [record, {"type": "int", "value": n}], "input_kwargs": {}, "output": [record]}
+
+
+@given(
+    looks=st.lists(
+        st.tuples(st.integers(0, 12), st.one_of(st.just(1.0), st.floats(0, 1)), st.booleans()), max_size=8
+    ),
+    indent=st.sampled_from([None, 1]),
+    changes=st.dictionaries(st.integers(0, 7), st.integers(0, 40), max_size=2),
+)
+def test_read_on_it_is_what_it_is_read_anew(
+    tmp_path_factory: pytest.TempPathFactory,
+    looks: list[tuple[int, float, bool]],
+    indent: int | None,
+    changes: dict[int, int],
+) -> None:
+    path = tmp_path_factory.mktemp("growing") / "dump.json"
+    growing = GrowingDump(path)
+    entries: dict[str, Any] = {}
+    for n_look, (n_more, share, is_nan) in enumerate(looks):
+        for n in range(len(entries), len(entries) + n_more):
+            entries[f"Functional.linear.{n}.forward"] = growing_entry(n, math.nan if is_nan else 0.5)
+        changed = f"Functional.linear.{changes.get(n_look, -1)}.forward"
+        if changed in entries:  # a place that is filled in later
+            entries[changed]["output"][0] = {"type": "int", "value": n_look}
+        head = {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None}
+        text = json.dumps({**head, "data": entries}, indent=indent, ensure_ascii=False)
+        path.write_text(text[: int(len(text) * share)], encoding="utf-8")
+        try:
+            cold = read_dump(path)
+        except InputError:
+            continue
+        same_dump(growing.read(), cold)
+
+
+@pytest.mark.budget
+def test_a_look_at_a_long_dump_parses_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    entries = {f"Functional.linear.{n}.forward": growing_entry(n, 0.5) for n in range(20_500)}
+    head = {"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": None}
+
+    def write(n: int) -> None:
+        body = dict(itertools.islice(entries.items(), n))
+        path.write_text(json.dumps({**head, "data": body}, indent=1))
+
+    growing = GrowingDump(path)
+    write(20_000)
+    begun = time.process_time()
+    growing.read()
+    cold_s = time.process_time() - begun
+    write(20_500)
+    begun = time.process_time()
+    found = growing.read()
+    assert len(found.calls.names) == 20_500
+    assert time.process_time() - begun < cold_s / 4  # about a fifteenth
