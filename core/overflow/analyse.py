@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from npulse.core.calls.live import KnownTensors, LiveRank, read_beside, read_live_rank
 from npulse.core.calls.meetings import meetings_of
@@ -17,7 +14,7 @@ from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
 from npulse.core.errors import InputError
 from npulse.core.files import shown_path
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.records import TENSOR, Construct, Stacks
+from npulse.core.formats.msprobe.records import Construct, Stacks
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -27,28 +24,30 @@ from npulse.core.progress import (
     never_cancelled,
 )
 from npulse.core.run.model import Artifact, Run
-from npulse.core.scale import open_executor, ordered_results
+from npulse.core.scale import open_executor
 
 from .context import Context, read_context
 from .criteria import Settings
 from .gradients import Gradients, read_gradients
 from .graph import GraphPart, read_graph
-from .health import BY_TENSOR, contradictions, disagreement, from_statistics
+from .health import contradictions, from_statistics
+from .last import Last, key_of, may_be_kept
 from .norms import Growth, LayerSlope, jumps, norms_of_dumps, slopes
 from .places import Places
 from .ranks import Place, RankOverflow, follow_collectives
 from .roles import Origin, Roles
-from .scan import Scan
 from .steps import CausedBy, follow_steps
+from .tensors import (
+    MAX_PLACED_CALLS,
+    SMALL_BYTES,
+    job_bytes,
+    known_tensors,
+    look_closer_at,
+    scan_all,
+    scan_jobs,
+)
 from .walk import walk
-from .work import Placed, ScanJob, Scanned, look_closer, scan_tensor
-
-SMALL_BYTES = 64 << 20
-"""Up to here a second process costs more than it saves."""
-
-
-MAX_PLACED_CALLS = 64
-"""Calls behind an origin of which it is looked up where their bad elements lie."""
+from .work import ScanJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +78,11 @@ class Overflow:
         return (*self.ranks, *(part.rank for part in self.graph))
 
     @property
-    def growing(self) -> tuple[LiveRank, ...]:
-        """The rank-steps of captures that are still being written."""
-        return tuple(rank.live for rank in self.ranks if rank.live is not None and rank.live.is_growing)
-
-    @property
     def is_growing(self) -> bool:
         """Whether something that was looked at is still being written, so that all that is told is so far."""
         graph = any(part.is_growing for part in self.graph)
-        return bool(self.growing) or graph or (self.gradients is not None and self.gradients.is_growing)
+        ranks = any(rank.live is not None and rank.live.is_growing for rank in self.ranks)
+        return ranks or graph or (self.gradients is not None and self.gradients.is_growing)
 
     def relative(self, path: Path) -> str:
         return shown_path(path, self.root)
@@ -124,6 +119,33 @@ def analyse(
     on_update gets what the statistics tell, before tensor files are read. A rank that cannot be read is a
     Problem and the others are looked at; InputError where nothing can be.
     """
+    if settings.tails is None:
+        return _analyse(run, captures, others, settings, [], progress, is_cancelled, on_update)
+    name = ("overflow", run.path, tuple(name for name, _ in captures))
+    key = key_of(captures, others, settings)
+    last: Last | None = settings.tails.kept.get(name)
+    again = None if last is None else last.as_now(key, settings, progress, is_cancelled)
+    if again is not None:
+        return again
+    tensors: list[tuple[KnownTensors[ScanJob], Sequence[ScanJob]]] = []
+    found = _analyse(run, captures, others, settings, tensors, progress, is_cancelled, on_update)
+    settings.tails.kept.pop(name, None)
+    if may_be_kept(found, len(_wanted(captures, settings))):
+        settings.tails.kept[name] = Last(key, found, tensors)
+    return found
+
+
+def _analyse(
+    run: Run,
+    captures: Sequence[tuple[str, Sequence[Artifact]]],
+    others: Sequence[Artifact],
+    settings: Settings,
+    tensors: list[tuple[KnownTensors[ScanJob], Sequence[ScanJob]]],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+    on_update: OnUpdate | None,
+) -> Overflow:
+    """tensors: gets what is known of those of each rank-step."""
     root = run.path if os.path.isdir(run.path) else run.path.parent
     problems: list[Problem] = []
     ranks, first = _load(root, captures, settings, problems, progress, is_cancelled)
@@ -145,29 +167,30 @@ def analyse(
         artifacts=(*artifacts, *others),
         problems=tuple(problems),
     )
-    jobs = [_scan_jobs(rank) for rank in ranks] if settings.read_tensors else []
+    jobs = [scan_jobs(rank) for rank in ranks] if settings.read_tensors else []
     if not any(jobs):
         return _followed(found, {})
     if on_update is not None:
         copies = tuple(replace(rank, health=rank.health.copy(), roles=_walked(rank)) for rank in ranks)
         on_update(replace(_followed(replace(found, ranks=copies), {}), stage="statistics"))
-    known = [_known(rank, of_rank, settings) for rank, of_rank in zip(ranks, jobs, strict=True)]
+    known = [known_tensors(rank, of_rank, settings) for rank, of_rank in zip(ranks, jobs, strict=True)]
+    tensors += zip(known, jobs, strict=True)
     scan = ("scan", settings.criteria.near_ratio)
     n_bytes = sum(
-        _job_bytes(job)
+        job_bytes(job)
         for of_rank, kept in zip(jobs, known, strict=True)
         for job in of_rank
         if kept.get(scan, job) is None
     )
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
         for place, (of_rank, kept) in enumerate(zip(jobs, known, strict=True)):
-            found_here, n_open = _scan(
+            found_here, n_open = scan_all(
                 executor, ranks[place], of_rank, kept, settings, progress, is_cancelled
             )
             problems += found_here
-            ranks[place] = _with_open(ranks[place], n_open)
+            ranks[place] = replace(ranks[place], n_open=n_open)
         again = tuple(replace(rank, roles=_walked(rank)) for rank in ranks)
-        places = _look_closer(executor, again, known, progress, is_cancelled)
+        places = look_closer_at(executor, again, known, progress, is_cancelled)
     return _followed(replace(found, ranks=again, problems=tuple(problems)), places)
 
 
@@ -181,12 +204,7 @@ def _load(
 ) -> tuple[list[RankOverflow], InputError | None]:
     ranks: list[RankOverflow] = []
     first: InputError | None = None
-    wanted = [
-        (name, artifact)
-        for name, members in captures
-        for artifact in members
-        if settings.rank in (None, artifact.rank) and settings.step in (None, artifact.step)
-    ]
+    wanted = _wanted(captures, settings)
     for done, (name, artifact) in enumerate(wanted):
         check(is_cancelled)
         progress(Progress("read", done, len(wanted), "ranks"))
@@ -202,6 +220,17 @@ def _load(
         problems += live.dump.problems
         ranks.append(look_through(artifact, name, root, live, settings, problems))
     return ranks, first
+
+
+def _wanted(
+    captures: Sequence[tuple[str, Sequence[Artifact]]], settings: Settings
+) -> list[tuple[str, Artifact]]:
+    return [
+        (name, artifact)
+        for name, members in captures
+        for artifact in members
+        if settings.rank in (None, artifact.rank) and settings.step in (None, artifact.step)
+    ]
 
 
 def look_through(
@@ -224,12 +253,6 @@ def look_through(
     meetings = meetings_of(dump, artifact.rank)
     roles = walk(dump, health, construct, meetings)
     return RankOverflow(artifact, capture, root, dump, health, construct, meetings, roles, live=live)
-
-
-def _with_open(rank: RankOverflow, n_open: int) -> RankOverflow:
-    """With the files that are named and half written."""
-    live = rank.live
-    return rank if live is None else replace(rank, live=replace(live, n_pending=live.n_pending + n_open))
 
 
 def _walked(rank: RankOverflow) -> Roles:
@@ -281,130 +304,3 @@ def source_of(found: Overflow, place: int, call: int) -> Place | None:
         else:
             return here
     return None
-
-
-# ---- tensor files ----
-
-
-def _scan_jobs(rank: RankOverflow) -> list[ScanJob]:
-    """One job for each recorded tensor file of numbers that can overflow or be clipped."""
-    leaves, health = rank.dump.leaves, rank.health
-    folder = rank.dump.tensor_dir
-    wanted = (leaves.kind == TENSOR) & (leaves.data_name >= 0) & (health.n_elements != 0)
-    wanted &= health.is_float | health.is_quantised | (leaves.dtype < 0)
-    jobs = []
-    for row in np.flatnonzero(wanted).tolist():
-        dtype, shape = int(leaves.dtype[row]), int(leaves.shape[row])
-        jobs.append(
-            ScanJob(
-                row,
-                folder,
-                leaves.data_names[int(leaves.data_name[row])],
-                rank.root,
-                leaves.dtypes[dtype] if dtype >= 0 else None,
-                leaves.shapes[shape] if shape >= 0 else None,
-            )
-        )
-    return jobs
-
-
-def _job_bytes(job: ScanJob) -> int:
-    return 4 * int(np.prod(job.shape, dtype=np.int64)) if job.shape is not None else SMALL_BYTES
-
-
-def _known(rank: RankOverflow, jobs: Sequence[ScanJob], settings: Settings) -> KnownTensors[ScanJob]:
-    """What earlier looks found out of these tensors; nothing where the run is not followed."""
-    if settings.tails is None:
-        return KnownTensors(lambda job: (job.place,))
-    name = ("known", "overflow", rank.dump.path)
-    known: KnownTensors[ScanJob] = settings.tails.kept.setdefault(
-        name, KnownTensors(lambda job: (job.place,))
-    )
-    known.take_stamps(jobs)
-    return known
-
-
-def _scan(
-    executor: Executor,
-    rank: RankOverflow,
-    jobs: Sequence[ScanJob],
-    known: KnownTensors[ScanJob],
-    settings: Settings,
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
-) -> tuple[list[Problem], int]:
-    """Read each tensor once; what its elements say replaces what its statistics said.
-
-    Returns what could not be read, and how many files are half written as yet.
-    """
-    problems: list[Problem] = []
-    n_open = 0
-    near_ratio = settings.criteria.near_ratio
-    what = ("scan", near_ratio)
-    before: list[Scanned | None] = [known.get(what, job) for job in jobs]
-    new = [job for job, result in zip(jobs, before, strict=True) if result is None]
-
-    def step(done: int) -> None:
-        progress(Progress("scan", done, len(new), "tensors"))
-
-    scan = partial(scan_tensor, near_ratio=near_ratio)
-    results = ordered_results(executor, scan, new, is_cancelled=is_cancelled, on_done=step)
-    is_growing = rank.live is not None and rank.live.is_growing
-    for job, earlier in zip(jobs, before, strict=True):
-        result = earlier
-        if result is None:
-            result = next(results)
-            if not result.problems:
-                known.keep(what, job, result)
-        if result.problems and is_growing and known.may_be_half_written(job):
-            n_open += 1
-            continue
-        problems += result.problems
-        if result.scan is not None:
-            told = disagreement(rank.health, result.row, result.scan)
-            if told:
-                problems.append(_disagrees(rank, result.row, told, result.scan))
-            rank.health.put(result.row, result.scan)
-    return problems, n_open
-
-
-def _disagrees(rank: RankOverflow, row: int, told: str, seen: Scan) -> Problem:
-    """A tensor file that is not the tensor of its record: cut, overwritten, of another run."""
-    where = rank.dump.tensor_dir / (rank.dump.leaf(row).data_name or "")
-    elements = f"NaN {seen.n_nan:,}, Inf {seen.n_plus_inf + seen.n_minus_inf:,}, {seen.min:g} to {seen.max:g}"
-    message = f"{rank.dump.leaf_name(row)[:200]}: recorded are {told}, its elements say {elements}"
-    hint = "file and record are not of the same run; what the elements say is taken"
-    return Problem(shown_path(where, rank.root), "bad-tensor", message, hint=hint)
-
-
-def _look_closer(
-    executor: Executor,
-    ranks: Sequence[RankOverflow],
-    known: Sequence[KnownTensors[ScanJob]],
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
-) -> dict[tuple[int, int], Places]:
-    """Where bad elements lie: of tensors in which something begins or is legal, and of what was given."""
-    found: dict[tuple[int, int], Places] = {}
-    for place, rank in enumerate(ranks):
-        calls = rank.roles.origin_calls() | set(rank.roles.legal)
-        calls |= set(sorted(rank.roles.cause_of)[:MAX_PLACED_CALLS])
-        jobs = [job for job in _scan_jobs(rank) if int(rank.dump.leaves.call[job.row]) in calls]
-        closer = [j for j in jobs if rank.health.flags[j.row] and rank.health.basis[j.row] == BY_TENSOR]
-
-        before: list[Placed | None] = [known[place].get("places", job) for job in closer]
-        new = [job for job, result in zip(closer, before, strict=True) if result is None]
-
-        def step(done: int, n: int = len(new)) -> None:
-            progress(Progress("look closer", done, n, "tensors"))
-
-        results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
-        for job, earlier in zip(closer, before, strict=True):
-            result = earlier
-            if result is None:
-                result = next(results)
-                if result.places is not None:
-                    known[place].keep("places", job, result)
-            if result.places is not None:
-                found[place, result.row] = result.places
-    return found

@@ -69,8 +69,9 @@ def pending(found: Overflow, lang: Lang) -> Iterator[Finding]:
     """What is not there yet of captures that still run."""
     if not found.is_growing:
         return
-    n = sum(live.n_pending for live in found.growing)
-    calls = sum(live.n_pending_calls for live in found.growing)
+    growing = [(rank, rank.live) for rank in found.ranks if rank.live is not None and rank.live.is_growing]
+    n = sum(live.n_pending + rank.n_open for rank, live in growing)
+    calls = sum(live.n_pending_calls for _, live in growing)
     yield Finding(
         AREA,
         "note",
@@ -79,7 +80,7 @@ def pending(found: Overflow, lang: Lang) -> Iterator[Finding]:
         str(found.root),
         say(TEXTS, "pending-note" if n else "pending-none", lang, n=n, calls=calls),
         say(TEXTS, "next-pending-note", lang),
-        figures={"n_pending": n, "n_pending_calls": calls, "n_ranks": len(found.growing)},
+        figures={"n_pending": n, "n_pending_calls": calls, "n_ranks": len(growing)},
     )
 
 

@@ -35,8 +35,8 @@ class RankOverflow:
     """One rank-step of one capture, looked through.
 
     capture: name of the dump root. carriers: calls that only hand on what a peer was given, to that peer's
-    call. clock: for each communication call, in order, that of its meeting among all ranks of the step. live:
-    where the run is followed.
+    call. clock: for each communication call, in order, that of its meeting among all ranks of the step. live,
+    n_open: where the run is followed; files that are named and half written.
     """
 
     artifact: Artifact
@@ -51,6 +51,7 @@ class RankOverflow:
     clock: dict[int, int] = field(default_factory=dict)
     stacks: Stacks | None = None
     live: LiveRank | None = None
+    n_open: int = 0
 
     @property
     def rank(self) -> int | None:

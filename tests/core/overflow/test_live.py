@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Report
-from npulse.core.overflow import analyse as analysing
+from npulse.core.overflow import tensors
 from npulse.core.overflow.analyse import Overflow
 from npulse.core.overflow.report import report
 from npulse.core.overflow.work import ScanJob, Scanned, scan_tensor
@@ -67,7 +67,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         counted[job.name] += 1
         return scan_tensor(job, near_ratio)
 
-    monkeypatch.setattr(analysing, "scan_tensor", count)
+    monkeypatch.setattr(tensors, "scan_tensor", count)
     yield counted
 
 
