@@ -135,6 +135,14 @@ class Live:
         self._watched, self._worker, self.state, self._gone_ns = None, None, None, 0
         self.gone = ()
 
+    def watch_failed(self, worker: Worker[Any]) -> None:
+        """Where the watch itself has ended with an error, nothing is followed any more."""
+        if worker is self._worker:
+            for pane in self._shell.main.panes:
+                if pane.is_following:
+                    pane.end_following()
+            self.pane_changed()
+
     def hint(self) -> None:
         """Say once that a run that is still being written can be followed."""
         pane = self._shell.pane

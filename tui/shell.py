@@ -401,6 +401,7 @@ class Shell(App[int], inherit_bindings=False):
                 self._problems["open"] = (Problem(where, "unreadable", self.open_error, hint=hint or None),)
             self.feed_all()
         if error := failure_of(event):
+            self.live.watch_failed(event.worker)
             self.show_failure(error)
 
     def cancel_jobs(self) -> int:

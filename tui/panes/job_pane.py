@@ -272,8 +272,7 @@ class JobPane(Pane):
         if self._following is None or self.run is None:
             return
         self._is_due = True
-        is_running = self._job is not None and not self._job.is_finished
-        if is_running or self._look_timer is not None:
+        if self.is_looking or self._look_timer is not None:
             return  # its end brings the next look
         wait_s = self._ended_s + max(LOOK_PAUSE_S, self._cost_s) - monotonic()
         if wait_s > 0:
@@ -284,10 +283,20 @@ class JobPane(Pane):
     def _look(self) -> None:
         self._look_timer = None
         run, round_ = self.run, self.round
-        is_running = self._job is not None and not self._job.is_finished
-        if self._following is not None and run is not None and round_ is not None and not is_running:
+        if self._following is not None and run is not None and round_ is not None and not self.is_looking:
             self.version += 1
             self._begin_job(run, round_, is_look=True)
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether a job is going on, or what it has brought is still on its way to the screen."""
+        return self._job is not None and not self._job.is_finished
+
+    def look_ended(self, cost_s: float) -> None:
+        """A job or a part of it has ended: the pause before the next look begins, as long as it took."""
+        self._ended_s, self._cost_s = monotonic(), cost_s
+        if self._is_due:
+            self.look_soon()
 
     def _take_news(self, report: Report | None) -> None:
         """Say what a look has found that was not there before."""
@@ -318,10 +327,7 @@ class JobPane(Pane):
         if event.worker is not self._job:
             return
         if event.worker.is_finished:
-            self._ended_s = monotonic()
-            self._cost_s = self._ended_s - self._began_s
-            if self._is_due:
-                self.look_soon()
+            self.look_ended(monotonic() - self._began_s)
         error = failure_of(event)
         if error is not None:
             message, hint = describe_error(error)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from textual import on, work
 from textual.message import Message
 from textual.timer import Timer
-from textual.worker import get_current_worker
+from textual.worker import Worker, WorkerState
 
 from ..keymap import show_keys
 from ..widgets.virtual_table import ADDED, CHANGED, VirtualTable
@@ -41,14 +41,16 @@ class LiveRows(TableKeys):
     class Arranged(Message):
         """What a look has brought, ready to be shown in place of `before`."""
 
-        def __init__(self, made: Any, before: Table, view: ViewState) -> None:
+        def __init__(self, epoch: int, made: Any, before: Table, view: ViewState) -> None:
             super().__init__()
+            self.epoch = epoch
             self.made = made
             self.before = before
             self.view = view
             self.order: Order | None = None
             self.trouble = ""
             self.origin: Order = np.zeros(0, np.int64)
+            self.cost_s = 0.0
 
     def __init__(self, area: str) -> None:
         super().__init__(area)
@@ -56,6 +58,11 @@ class LiveRows(TableKeys):
         self._held: Any = None
         """What has come while paused: the last of it, since each has all."""
         self._n_held = 0
+        self._epoch = 0
+        """Counts the runs, rounds and choices whose rows were shown: what is of another one is dropped."""
+        self._is_arranging = False
+        self._next: Any = None
+        """What came while rows were put in order: it is the next."""
         self._mark_timer: Timer | None = None
         self._marks: npt.NDArray[np.int8] = np.zeros(0, np.int8)
         self._marked_until_s: npt.NDArray[np.float64] = np.zeros(0)
@@ -130,19 +137,47 @@ class LiveRows(TableKeys):
         """Put what a look has brought in the order of the view; what stands there stays until then."""
         before = self.shown_table()
         assert before is not None
-        self._arrange_rows(self.Arranged(made, before, self.view), self.key_columns)
+        if self._is_arranging:
+            self._next = made
+            return
+        self._is_arranging = True
+        self._arrange_rows(self.Arranged(self._epoch, made, before, self.view), self.key_columns)
 
-    @work(thread=True, exclusive=True, group=LIVE_GROUP, exit_on_error=False, description="live rows")
+    @property
+    def is_looking(self) -> bool:
+        return self._is_arranging or super().is_looking
+
+    @work(thread=True, group=LIVE_GROUP, exit_on_error=False, description="live rows")
     def _arrange_rows(self, arranged: Arranged, keys: tuple[str, ...]) -> None:
+        began_s = monotonic()
         table = arranged.made.table
         is_short = max(table.n_rows, arranged.before.n_rows) <= MAX_MARKED_ROWS
         arranged.order, arranged.trouble = order_rows(table, arranged.view)
         arranged.origin = rows_before(arranged.before, table, keys if is_short else ())
-        if not get_current_worker().is_cancelled:
-            self.post_message(arranged)
+        arranged.cost_s = monotonic() - began_s
+        self.post_message(arranged)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.worker.group == LIVE_GROUP and event.state == WorkerState.ERROR:
+            self._is_arranging = False
+            self._go_on(0.0)
 
     @on(Arranged)
     def _take_arranged(self, message: Arranged) -> None:
+        self._is_arranging = False
+        if message.epoch == self._epoch:
+            self._show_or_hold(message)
+        self._go_on(message.cost_s)
+
+    def _go_on(self, cost_s: float) -> None:
+        """With what came meanwhile, else with the pause before the next look."""
+        made, self._next = self._next, None
+        if made is not None:
+            self.take(made)
+        if not self._is_arranging:
+            self.look_ended(max(cost_s, self._cost_s))
+
+    def _show_or_hold(self, message: Arranged) -> None:
         now = self.view
         is_current = message.before is self.shown_table()
         if self._is_paused and is_current:
@@ -208,6 +243,10 @@ class LiveRows(TableKeys):
         if self._rows_per_s:
             self._rows_per_s = 0.0
             self.shell.refresh_header()
+
+    def forget(self) -> None:
+        self._epoch += 1
+        self._held, self._n_held, self._next = None, 0, None
 
     def forget_marks(self) -> None:
         """Other rows are shown: no mark is theirs."""

@@ -213,7 +213,7 @@ class TablePane(LiveRows, Generic[ViewT]):
 
     def forget(self) -> None:
         self.shown, self.instead, self._order, self._trouble, self._strip = None, None, None, "", None
-        self._held, self._n_held = None, 0
+        super().forget()
         if self.is_mounted:
             self.forget_marks()
             self.table.view = TableView.empty()

@@ -692,3 +692,61 @@ async def test_what_was_recorded_is_a_page(
 
 def test_the_state_of_the_tests_is_one_of_a_writer_at_work() -> None:
     assert BUSY.has_writer and BUSY.quiet_since_ns is None
+
+
+async def test_what_comes_while_rows_are_put_in_order_is_shown_and_nothing_of_another_run(
+    tmp_path: Path, open_memory: OpenApp, watch: FakeWatch, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However slow the order is: no look is lost, no old rows come back, and the looks wait for it."""
+    gate, begun = threading.Event(), threading.Event()
+    order_rows = live_rows.order_rows
+
+    def slow(*words: Any) -> Any:
+        begun.set()
+        gate.wait(20)
+        return order_rows(*words)
+
+    run, other = write_sites(tmp_path / "run", 11), write_sites(tmp_path / "other", 7, 8, 9)
+    app = open_memory(run)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await follow(app, pilot, until, watch, 1)
+        monkeypatch.setattr(live_rows, "order_rows", slow)
+        add_sites(run, 12)
+        watch.tell()
+        await until(pilot, begun.is_set)
+        version = pane.version
+        add_sites(run, 13)
+        watch.tell()
+        await until(pilot, lambda: pane._is_due)
+        await pilot.pause(2 * job_pane.LOOK_PAUSE_S)
+        assert pane.version == version
+        gate.set()
+        await shown(app, pilot, until, 3)
+
+        gate.clear()
+        begun.clear()
+        add_sites(run, 14)
+        watch.tell()
+        await until(pilot, begun.is_set)
+        app.open_path(str(other))
+        await until(pilot, lambda: pane.table.view.n_rows == 3 and "vec_add.cpp:7" in subjects(pane))
+        gate.set()
+        await shown(app, pilot, until, 3)
+        assert subjects(pane) == ["vec_add.cpp:7", "vec_add.cpp:8", "vec_add.cpp:9"]
+
+
+async def test_a_watch_that_cannot_be_is_said_and_nothing_is_followed(
+    tmp_path: Path, open_app: OpenApp, until: Until
+) -> None:
+    class NoWatch(FakeWatch):
+        def batches(self, is_cancelled: Callable[[], bool]) -> Any:
+            raise InputError("no such folder", path=tmp_path)
+
+    watch = NoWatch()
+    app = open_app(write_sites(tmp_path / "run", 11), open_watch=watch, first_pane="memory")
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await shown(app, pilot, until, 1)
+        await pilot.press("F")
+        await until(pilot, lambda: watch.n_closed == 1 and not pane.is_following)
+        assert any("no such folder" in text for text in notices(app)) and app.live.state is None
+        assert pane.table.view.n_rows == 1
