@@ -86,6 +86,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "paused {dot} {n:,} new rows {dot} {key} resumes",
         "已暂停 {dot} {n:,} 行新数据 {dot} 按 {key} 继续",
     ),
+    "live.held-figures": (
+        "paused {dot} new figures {dot} {key} resumes",
+        "已暂停 {dot} 有新数值 {dot} 按 {key} 继续",
+    ),
     "live.waiting": (
         "Following: what is written is shown here as it comes.",
         "跟踪中：写入的内容会在此显示。",

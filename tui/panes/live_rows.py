@@ -120,8 +120,10 @@ class LiveRows(TableKeys):
     def live_text(self) -> str:
         """What the line under the table says of following."""
         if self._is_paused:
-            dot = "-" if self.shell.glyphs.is_ascii else "\N{MIDDLE DOT}"
+            dot = "." if self.shell.glyphs.is_ascii else "\N{MIDDLE DOT}"
             key = show_keys(self.shell.keys.get("pane.pause", ())[:1])
+            if self._held is not None and not self._n_held:
+                return self.tr("live.held-figures", key=key, dot=dot)
             return self.tr("live.held", n=self._n_held, key=key, dot=dot)
         return self.tr("live.following") if self.is_following else ""
 
@@ -181,10 +183,9 @@ class LiveRows(TableKeys):
         now = self.view
         is_current = message.before is self.shown_table()
         if self._is_paused and is_current:
-            self._held = message.made
-            n_new = int(np.count_nonzero(message.origin == NEW))
-            if n_new != self._n_held:
-                self._n_held = n_new
+            said = self.live_text()
+            self._held, self._n_held = message.made, int(np.count_nonzero(message.origin == NEW))
+            if self.live_text() != said:
                 self.job_changed()
             return
         asked = message.view

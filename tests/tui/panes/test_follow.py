@@ -594,6 +594,15 @@ async def test_precision_overflow_and_performance_follow_too(
         watch.tell()
         await shown(app, pilot, until, 5)
         assert subjects(pane)[0] == "Longest" and pane.subject() == name
+        await pilot.press("space")
+        assert "0 new rows" in state_line(pane)
+        with open(run / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", "a", encoding="utf-8") as file:
+            file.write(row + "," * (HEADER.count(",") - row.count(",")) + "\n")
+        watch.tell()
+        await until(pilot, lambda: "new figures" in state_line(pane))
+        assert pane.table.view.table.column("calls").value(0) == 1
+        await pilot.press("space")
+        await until(pilot, lambda: pane.table.view.table.column("calls").value(0) == 2)
 
 
 @pytest.mark.parametrize("area", ["precision", "overflow"])
