@@ -110,6 +110,32 @@ def test_a_file_written_beside_and_renamed_goes_on(tmp_path: Path, tails: Tails)
     assert told(tails, path) == [("", b"one\ntwo\nthree\n")]
 
 
+def test_what_was_written_into_a_replaced_file_is_not_lost_to_the_copy_that_replaced_it(
+    tmp_path: Path, tails: Tails
+) -> None:
+    path, beside = tmp_path / "x.log", tmp_path / "y"
+    path.write_bytes(b"one\n")
+    told(tails, path)
+    with path.open("ab", buffering=0) as writer:
+        beside.write_bytes(b"one\nthree\n")
+        os.replace(beside, path)
+        writer.write(b"two\n")
+    assert told(tails, path) == [("", b"one\ntwo\n"), ("replaced", b"one\nthree\n")]
+
+
+def test_a_removed_file_that_is_emptied_begins_anew(tmp_path: Path, tails: Tails) -> None:
+    path = tmp_path / "x.log"
+    path.write_bytes(b"one\n")
+    told(tails, path)
+    with path.open("ab", buffering=0) as writer:
+        path.unlink()
+        writer.truncate(0)
+        writer.write(b"two\n")
+        assert told(tails, path) == [("", b"one\n"), ("rewritten", b"two\n")]
+        writer.write(b"three\n")
+        assert told(tails, path) == [("", b"one\n"), ("rewritten", b"two\nthree\n")]
+
+
 def test_a_removed_file_keeps_what_it_told_and_is_read_while_somebody_writes(
     tmp_path: Path, tails: Tails
 ) -> None:
@@ -291,14 +317,17 @@ def test_a_file_renamed_over_another_keeps_what_both_told(tmp_path: Path, tails:
     assert told(tails, first) == [("", b"a"), ("", b"b!")]
 
 
-def test_an_empty_file_that_was_renamed_is_not_read_under_both_names(tmp_path: Path, tails: Tails) -> None:
+@pytest.mark.parametrize("is_new_name_first", [False, True])
+def test_an_empty_file_that_was_renamed_is_not_read_under_both_names(
+    tmp_path: Path, tails: Tails, is_new_name_first: bool
+) -> None:
     path, rotated = tmp_path / "x.log", tmp_path / "x.log.1"
     path.write_bytes(b"")
     told(tails, path)
     path.rename(rotated)
     append(rotated, b"one\n")
-    told(tails, path)
-    told(tails, rotated)
+    for one in (rotated, path) if is_new_name_first else (path, rotated):
+        told(tails, one)
     assert [raw for _, raw in told(tails, path) + told(tails, rotated)] == [b"one\n"]
 
 

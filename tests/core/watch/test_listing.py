@@ -179,8 +179,32 @@ def test_a_file_that_takes_the_place_of_a_folder(tmp_path: Path, look: Look) -> 
     (tmp_path / "sub" / "x").write_text("one")
     listing = listed(tmp_path)
     shutil.rmtree(tmp_path / "sub")
-    (tmp_path / "sub").write_text("two")
+    (tmp_path / "sub").write_text("2")  # shorter, as it may get the inode of the removed one
     assert words(look(listing, {str(tmp_path): {"sub"}})) == [("sub", "new"), ("x", "deleted")]
+
+
+@LOOKS
+def test_what_comes_and_goes_without_being_a_file_is_said(tmp_path: Path, look: Look) -> None:
+    listing = listed(tmp_path)
+    listing.has_other_folders = False
+
+    def is_said(name: str) -> bool:
+        assert look(listing, {str(tmp_path): {name}}) == ()
+        told, listing.has_other_folders = listing.has_other_folders, False
+        return told
+
+    assert not is_said("sub")
+    (tmp_path / "sub").mkdir()
+    assert is_said("sub") and not is_said("sub")
+    os.mkfifo(tmp_path / "pipe")
+    assert is_said("pipe") and not is_said("pipe")
+    (tmp_path / "pipe").unlink()
+    assert is_said("pipe") and not is_said("pipe")
+    (tmp_path / "link").symlink_to("nowhere")
+    assert is_said("link") and not is_said("link")
+    (tmp_path / "link").unlink()
+    (tmp_path / "sub").rmdir()
+    assert is_said("sub") and not is_said("link")
 
 
 def test_who_sets_watches_is_told_of_folders_before_they_are_read(tmp_path: Path) -> None:

@@ -107,6 +107,9 @@ def test_a_folder_made_again_is_heard_of_though_its_old_watch_ends_later(
     assert dirty(inotify.take(), tmp_path)["sub"] is None
     (sub / "x").touch()
     assert dirty(inotify.take(), tmp_path) == {"sub": {"x"}}
+    inotify.leave(str(sub))
+    (sub / "y").touch()
+    assert not inotify.take()
 
 
 def test_what_happens_to_the_root_is_said(tmp_path: Path) -> None:

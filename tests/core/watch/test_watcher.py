@@ -105,6 +105,7 @@ HAPPENINGS: list[tuple[Callable[[Path], object], list[str]]] = [
     ),
     (lambda folder: append(folder / "x.log", ""), []),
     (lambda folder: (folder / "notes.md").write_text("nothing known"), []),
+    (lambda folder: (folder / "empty").mkdir(), []),
 ]
 
 
@@ -305,11 +306,12 @@ def test_a_root_that_is_away_for_a_while_has_nothing_new_when_it_is_back(
     followed = Followed(
         root,
         [
-            (10.0, lambda: root.rename(away)),
-            (50.0, lambda: away.rename(root)),
-            (60.0, lambda: append(root / "sub" / "y.log", "more\n")),
+            (32.0, lambda: root.rename(away)),
+            (34.0, lambda: append(away / "z.log")),
+            (40.0, lambda: away.rename(root)),
+            (45.0, lambda: append(root / "sub" / "y.log", "more\n")),
         ],
-        80.0,
+        59.0,
         polling=polling,
     )
     reachable = [
@@ -317,11 +319,14 @@ def test_a_root_that_is_away_for_a_while_has_nothing_new_when_it_is_back(
     ]
     changes = [now for before, now in zip(reachable, reachable[1:], strict=False) if before[1] != now[1]]
     assert [is_reachable for _, is_reachable in changes] == [False, True]
-    assert 10.0 <= changes[0][0] <= 12.1 and 50.0 <= changes[1][0] <= 52.1
+    assert 32.0 <= changes[0][0] <= 34.1 and 40.0 <= changes[1][0] <= 42.1
     assert all(batch.run.artifacts for batch in followed.batches)
-    assert followed.told()[0] == f"Grew y.log {SIZE}-{SIZE + 5} grown"
-    grown = [at for at, batch in zip(followed.times, followed.batches, strict=True) if batch.events][1]
-    assert 60.0 <= grown <= 61.1  # its watches are made again
+    assert followed.told()[:2] == ["Appeared z.log", f"Grew y.log {SIZE}-{SIZE + 5} grown"]
+    appeared, grown = [
+        at for at, batch in zip(followed.times, followed.batches, strict=True) if batch.events
+    ][1:3]
+    assert 40.0 <= appeared <= 42.1 and 45.0 <= grown <= 46.1
+    assert followed.last.state.mode == ("polling" if polling else "inotify")  # its watches are made again
     assert is_same_as_discovered(followed)
 
 
@@ -432,6 +437,9 @@ def test_where_the_limit_of_watches_is_met_it_polls_and_says_so(
 
     monkeypatch.setattr(inotify_c, "inotify_add_watch", limited)
     append(tmp_path / "x.log")
+    append(tmp_path / "other" / "sub" / "z.log")
+    assert Followed(tmp_path / "other", until_s=1.0).batches[0].state.mode == "polling"
+    shutil.rmtree(tmp_path / "other")
     followed = Followed(
         tmp_path,
         [
