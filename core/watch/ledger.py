@@ -29,6 +29,7 @@ _MAX_CLOSED = 10_000
 # that came or went are worth more of it than content, which can at most change what a file is taken for.
 _NAMES_S, _NAMES_SHARE = 0.25, 5.0
 _CONTENT_S, _CONTENT_SHARE = 2.0, 20.0
+_REFUSED_S = 2.0
 
 
 class Ledger:
@@ -90,8 +91,9 @@ class Ledger:
             del self._closed[next(iter(self._closed))]
 
     def was_refused(self, now_s: float) -> None:
-        """Discovery could not read the run: not again at once."""
-        self._discovered_s = now_s
+        """Discovery could not read the run: again, but not at once."""
+        self._discovered_s, self._cost_s = now_s, max(self._cost_s, _REFUSED_S / _NAMES_SHARE)
+        self._has_new_names, self._fresh_until_ns = True, None
 
     def discovered(self, run: Run, cost_s: float, now_s: float, now_ns: int) -> list[Event]:
         """What lies there by a fresh discovery: what appeared, is complete, vanished since the one before."""

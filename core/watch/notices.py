@@ -12,6 +12,7 @@ import math
 import os
 import select
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -115,7 +116,7 @@ class Inotify:
     """
 
     def __init__(self, root: str) -> None:
-        from watchdog.observers import inotify_c  # here: on other systems the import fails
+        from watchdog.observers import inotify_c  # here: it fails on other systems
 
         self.mode: Mode = "inotify"
         self.why = ""
@@ -262,13 +263,11 @@ def _limit(name: str) -> str:
 def notices_for(root: str, why: str = "") -> Notices:
     """Inotify where it tells of everything below a folder, else polling with its reason; `why` is one."""
     why = why or why_polling(root)
-    if why:
-        return Polling(why)
+    if why or sys.platform != "linux":
+        return Polling(why or "unsupported")
     try:
         return Inotify(root)
     except OSError as error:
         if error.errno == errno.EMFILE:
             return Polling(f"instance-limit {_limit('max_user_instances')}")
         return Polling(f"unsupported {error.strerror}")
-    except ImportError:
-        return Polling("unsupported")

@@ -368,6 +368,24 @@ def test_a_root_made_again_is_looked_at_anew(tmp_path: Path) -> None:
     assert sorted(told) == ["Appeared y.log", "Appeared z.log", "Vanished x.log"]
 
 
+def test_a_run_that_cannot_be_discovered_for_a_while_stays_what_it_was(tmp_path: Path) -> None:
+    append(tmp_path / "x.log")
+    n_asked = 0
+
+    def refusing(path: Path, **options: Any) -> Any:
+        nonlocal n_asked
+        n_asked += 1
+        if 1 < n_asked <= 6:
+            raise InputError("not now", path=path)
+        return discover(path, **options)
+
+    followed = Followed(tmp_path, [(10.0, lambda: append(tmp_path / "y.log"))], 60.0, discover=refusing)
+    assert followed.told() == ["Appeared y.log", "Completed y.log"]
+    (appeared,) = [at for at, b in zip(followed.times, followed.batches, strict=True) if b.events][1:]
+    assert 18.0 <= appeared <= 21.0 and n_asked == 7  # five refusals, two seconds apart
+    assert all(batch.run.artifacts for batch in followed.batches)
+
+
 def test_a_root_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with Watch(tmp_path / "missing") as watch, pytest.raises(InputError, match="no such file"):
         watch.poll()
