@@ -59,11 +59,11 @@ class Generation(Generic[ReaderT]):
     path: Path
     number: int
     reader: ReaderT
-    why: str
-    _make: Callable[[], ReaderT] = field(repr=False)
+    why: str = ""
     n_bytes: int = 0
     is_over: bool = False
     was_renamed: bool = False
+    _make: Callable[[], ReaderT] | None = field(default=None, repr=False)
     _kind: object = field(default=None, repr=False)
     _identity: _Identity = (0, 0)
     _head: bytes = b""
@@ -253,7 +253,7 @@ class Tails:
         if elsewhere is not None:
             self._move(elsewhere, path)
             return cast("Generation[ReaderT]", elsewhere)
-        one = Generation(path, len(listed), make(), why, make, _kind=kind)
+        one = Generation(path, len(listed), make(), why, _make=make, _kind=kind)
         listed.append(one)
         return one
 
@@ -361,8 +361,8 @@ class Tails:
         while one.n_bytes < size_bytes:
             check(is_cancelled)
             raw = os.pread(file.fileno(), min(BLOCK_BYTES, size_bytes - one.n_bytes), one.n_bytes)
-            if not raw:
-                break
+            if not raw or not one._is_continued_by(file):
+                break  # written anew since the look began: the next one finds out
             one._take(raw)
             progress(Progress("read", one.n_bytes - begin, size_bytes - begin, "bytes"))
         if (
@@ -395,7 +395,8 @@ class Tails:
     def _begun_anew(self, one: Generation[Any], why: str) -> Generation[Any]:
         """The next generation of a file without a name."""
         listed = self._by_path[one.path, one._kind]
-        new = Generation(one.path, 0, one._make(), why, one._make, _kind=one._kind)
+        assert one._make is not None
+        new = Generation(one.path, 0, one._make(), why, _make=one._make, _kind=one._kind)
         listed.insert(one.number + 1, new)
         _number(listed)
         file, one._file, one.is_over = one._file, None, True

@@ -226,6 +226,26 @@ def test_a_file_that_was_just_written_is_opened_though_its_times_are_the_same(
     assert told(tails, path) == [("", b"one"), ("rewritten", b"two")]
 
 
+def test_a_file_that_is_rewritten_while_it_is_read_is_not_told_mixed(
+    tmp_path: Path, tails: Tails, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b"old old ")
+    told(tails, path)
+    append(path, b"more")
+    pread = os.pread
+
+    def late(fd: int, n_bytes: int, at: int) -> bytes:
+        if at == 8:
+            path.write_bytes(b"new new new new")
+        return pread(fd, n_bytes, at)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("npulse.core.tails.os.pread", late)
+        assert told(tails, path) == [("", b"old old ")]
+    assert told(tails, path) == [("", b"old old "), ("rewritten", b"new new new new")]
+
+
 # ---- rotation ----
 
 
