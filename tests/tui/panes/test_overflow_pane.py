@@ -412,15 +412,16 @@ async def test_who_has_begun_to_look_elsewhere_is_left_there(
 def _halt_before_the_elements(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """The second part of an analysis waits for the event that is returned, or for a cancel."""
     go_on = threading.Event()
-    scan = analyse._scan
+    scan = analyse.scan_all
 
-    def wait(executor: Any, rank: Any, jobs: Any, settings: Any, progress: Any, is_cancelled: Any) -> Any:
+    def wait(*given: Any) -> Any:
+        is_cancelled = given[-1]
         while not go_on.is_set():
             check(is_cancelled)
             go_on.wait(0.005)
-        return scan(executor, rank, jobs, settings, progress, is_cancelled)
+        return scan(*given)
 
-    monkeypatch.setattr(analyse, "_scan", wait)
+    monkeypatch.setattr(analyse, "scan_all", wait)
     return go_on
 
 
