@@ -12,11 +12,14 @@ import pytest
 from npulse.core.api import PrecisionReport, compare
 from npulse.core.areas import all_rules
 from npulse.core.precision.alone import check_alone
+from npulse.core.precision.compare import Settings, compare_captures
 from npulse.core.precision.report import report as render
 from npulse.core.precision.rules import RULES
 from npulse.core.precision.texts import TEXTS
 from npulse.core.report.as_json import to_dict
 from npulse.core.run.discover import discover
+from npulse.core.run.sides import pair_of
+from npulse.core.tails import Tails
 
 from . import faulty_net as fn
 from .faulty_net import Fault, api, number, tensor, write_dump
@@ -224,6 +227,9 @@ def test_every_rule_can_be_broken_and_no_other_is_named(
     write_dump(tmp_path / "rank0", {ADD: api([tensor(X)], [nan])})
     run = discover(tmp_path)
     named |= {f.rule for f in check_alone(run, run.artifacts).findings}
+    two(tmp_path / "live", one_call(Y), one_call(Y))
+    live = pair_of(tmp_path / "live" / "target", tmp_path / "live" / "golden")
+    named |= {f.rule for f in render(compare_captures(live, Settings(tails=Tails()))).findings}
     assert named == {rule.id for rule in RULES}
 
 
