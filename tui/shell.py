@@ -128,6 +128,7 @@ class Shell(App[int], inherit_bindings=False):
         )
         self._frames = Frames()
         self._busy: dict[str, str] = {}
+        self._kept_verdicts: dict[str, tuple[str, str]] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self.set_keymap(
             {
@@ -383,7 +384,9 @@ class Shell(App[int], inherit_bindings=False):
     def on_pane_status(self, event: PaneStatus) -> None:
         self._problems[event.pane] = event.problems
         self._busy[event.pane] = event.busy
-        if event.verdict and self.run_path:
+        kept = self.run_path or "", event.verdict
+        if event.verdict and self.run_path and self._kept_verdicts.get(event.pane) != kept:
+            self._kept_verdicts[event.pane] = kept  # while a run is followed the same comes again and again
             self.store.add_recent(self.run_path, event.verdict)
         self.refresh_header()
 

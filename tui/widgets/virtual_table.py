@@ -281,7 +281,8 @@ class VirtualTable(ScrollView, can_focus=True, inherit_bindings=False):
         if at_first:  # rows that come before the first one are to be seen, as long as both find room
             offset = min(place, self.page_rows - 1)
         self.scroll_y = place - offset
-        self._show_cursor()
+        if self.size.height:  # a table that is not on the screen keeps the line of its cursor
+            self._show_cursor()
         if not same_table and current is not None:
             self.move_to_column(current)
         self._update_position()

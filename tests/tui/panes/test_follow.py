@@ -516,6 +516,45 @@ async def test_tails_go_along_with_a_pane_and_end_with_it(
 # ---- runs and panes ----
 
 
+async def test_a_pane_that_is_not_shown_follows_as_well_and_its_cursor_stays(
+    tmp_path: Path, open_memory: OpenApp, watch: FakeWatch, until: Until, screen_text: ScreenText
+) -> None:
+    run = write_sites(tmp_path / "run", *range(20, 60))
+    app = open_memory(run)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await follow(app, pilot, until, watch, 40)
+        await pilot.press(*["pagedown"] * 3, "j")
+        await pilot.pause()
+        name, line = pane.subject() or "", pane.table.cursor - pane.table.top
+        await pilot.press("3")
+        add_sites(run, *range(1, 9))
+        watch.tell()
+        await until(pilot, lambda: pane.table.view.n_rows == 48 and is_still(app))
+        await pilot.press("4")
+        await pilot.pause()
+        assert pane.subject() == name and pane.table.cursor - pane.table.top == line
+        row = next(text for text in screen_text(app).split("\n") if text.startswith("\u25b6"))
+        assert name.rpartition("/")[2] in row
+
+
+async def test_looks_that_find_the_same_write_nothing_to_the_state_folder(
+    tmp_path: Path, open_memory: OpenApp, watch: FakeWatch, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_sites(tmp_path / "run", 11)
+    app = open_memory(run)
+    kept: list[str] = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await follow(app, pilot, until, watch, 1)
+        monkeypatch.setattr(app.store, "add_recent", lambda path, verdict="": kept.append(verdict))
+        for n_rows in (2, 3):
+            version = pane.version
+            add_sites(run, 10 + n_rows)
+            watch.tell()
+            await until(pilot, lambda v=version: pane.version > v)  # type: ignore[misc]
+            await shown(app, pilot, until, n_rows)
+        assert kept == []
+
+
 async def test_another_run_ends_the_following(
     tmp_path: Path, open_memory: OpenApp, watch: FakeWatch, until: Until
 ) -> None:
