@@ -207,7 +207,8 @@ class Live:
         known = {one.name for one in before.rounds}
         new = [one.name for one in run.rounds if one.name not in known]
         if known and new:
-            key = self._key("app.next-round")
+            is_later = [one.name for one in run.rounds].index(new[-1]) > self._shell.round_index
+            key = self._key("app.next-round" if is_later else "app.previous-round")
             self._shell.notice("live.new-round", name=safe_text(new[-1], 60), key=key)
 
     def announce(self, news: Sequence[Finding]) -> None:

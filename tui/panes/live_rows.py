@@ -185,6 +185,7 @@ class LiveRows(TableKeys):
         if self._is_paused and is_current:
             said = self.live_text()
             self._held, self._n_held = message.made, int(np.count_nonzero(message.origin == NEW))
+            self.tell(busy="")
             if self.live_text() != said:
                 self.job_changed()
             return

@@ -22,11 +22,12 @@ from npulse.tui.panes.memory import pane as memory_pane_module
 from npulse.tui.panes.memory.pane import MemoryPane
 from npulse.tui.panes.table_pane import TablePane
 from npulse.tui.screens.rows import RowList
+from npulse.tui.widgets.virtual_table import ADDED
 
 from .captures import write_pair
 from .live_runs import BUSY, NOW_NS, FakeWatch
 from .memory_runs import illegal_write, write_log
-from .performance_runs import HEADER, write_kinds
+from .performance_runs import HEADER, write_kinds, write_round, write_rounds
 
 OpenApp = Callable[..., NpulseApp]
 Until = Callable[..., Awaitable[None]]
@@ -537,6 +538,25 @@ async def test_a_pane_that_is_not_shown_follows_as_well_and_its_cursor_stays(
         assert name.rpartition("/")[2] in row
 
 
+async def test_a_new_round_is_told_and_the_one_that_is_shown_stays(
+    tmp_path: Path, open_app: OpenApp, watch: FakeWatch, until: Until
+) -> None:
+    run = write_rounds(tmp_path / "run")
+    app = open_app(run, open_watch=watch, first_pane="performance", has_bell=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await follow(app, pilot, until, watch, 3)
+        version, shown_before = pane.version, pane.table.view
+        assert pane.round is not None and pane.round.name == "round_002"
+        write_round(run / "round_000")
+        watch.tell(is_new=False)
+        await until(pilot, lambda: any("round_000. [ shows it" in text for text in notices(app)))
+        assert app.round_index == pane.round_index == 2 and pane.round.name == "round_002"
+        assert pane.version == version and pane.table.view is shown_before, "nothing of it is read again"
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: pane.version > version and is_still(app) and pane.table.view.n_rows)
+        assert pane.round.name == "round_001" and pane.is_following and pane.tails is not None
+
+
 async def test_looks_that_find_the_same_write_nothing_to_the_state_folder(
     tmp_path: Path, open_memory: OpenApp, watch: FakeWatch, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -633,6 +653,10 @@ async def test_precision_overflow_and_performance_follow_too(
         watch.tell()
         await shown(app, pilot, until, 5)
         assert subjects(pane)[0] == "Longest" and pane.subject() == name
+        assert pane.table.fresh is not None
+        assert pane.table.fresh.tolist() == [ADDED, 0, 0, 0, 0], (
+            "shares of the others are no change of theirs"
+        )
         await pilot.press("space")
         assert "0 new rows" in state_line(pane)
         with open(run / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", "a", encoding="utf-8") as file:
