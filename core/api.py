@@ -15,7 +15,7 @@ from .memory.analyse import Memory
 from .overflow import run_report as overflow_run_report
 from .overflow.analyse import Overflow
 from .performance import run_report as performance_run_report
-from .performance.analyse import Performance
+from .performance.found import Performance
 from .performance.table import TableKind
 from .precision import run_report
 from .precision.compare import Comparison, Settings, compare_captures

@@ -10,7 +10,7 @@ from .criteria import Settings
 from .operators.calls import calls_of
 
 if TYPE_CHECKING:
-    from .analyse import Analysed, Performance
+    from .found import Analysed, Performance
 
 
 def changes_since(settings: Settings, now: Analysed, before: Performance, name: str) -> Changes | None:

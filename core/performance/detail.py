@@ -15,7 +15,7 @@ from npulse.core.text import Lang, safe_text, say
 from npulse.core.views import Detail, Draw
 
 from .advice import Advice
-from .analyse import Analysed, Performance
+from .found import Analysed, Performance
 from .kernel.case import case_of
 from .kernel.drawing import draw_roofline, roofline_legend
 from .operators.bound import PIPES, pipe_ratio, shown

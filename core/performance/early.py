@@ -18,7 +18,7 @@ from npulse.core.formats.profiling.type_names import stem_of
 from npulse.core.formats.profiling.type_sums import TypeSums, read_type_sums
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from .analyse import Analysed, OnUpdate, Performance, SoFar
+from .found import Analysed, OnUpdate, Performance, SoFar
 from .operators.analysis import operators_of
 from .operators.usable import MAX_DURATION_NS, usable
 from .profile import Profile

@@ -18,7 +18,7 @@ from .ranks.tool_tables import advice_of_tool_tables
 from .raw import advice_of_raw
 
 if TYPE_CHECKING:
-    from .analyse import Performance
+    from .found import Performance
 
 _SEVERITIES = ("error", "warning", "note")
 _RANKS = frozenset(

@@ -8,9 +8,9 @@ from npulse.core.findings import Report, Verdict, verdict_from
 from npulse.core.text import Lang, columns_of, safe_text, say
 
 from .advice import AREA
-from .analyse import Performance
 from .changes.advice import advice_of_changes
 from .changes.compare import Changes
+from .found import Performance
 from .kernel.advice import is_judged
 from .profile import Profile
 from .report_facts import TOP, counts, summary

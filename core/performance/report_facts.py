@@ -7,7 +7,7 @@ from typing import Any
 
 from npulse.core.text import Lang
 
-from .analyse import Performance
+from .found import Performance
 from .operators.analysis import Operators
 from .operators.shares import sums_by_class
 from .operators.top import NO_COUNT, Top

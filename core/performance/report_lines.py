@@ -8,8 +8,8 @@ from typing import Any
 from npulse.core.figures import time_text
 from npulse.core.text import Lang, columns_of, safe_text, say
 
-from .analyse import Analysed, Performance, SoFar
 from .early_texts import TEXTS as EARLY_TEXTS
+from .found import Analysed, Performance, SoFar
 from .operators.analysis import Operators
 from .operators.classes import CLASSES
 from .operators.shares import sums_by_class

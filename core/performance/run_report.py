@@ -17,9 +17,10 @@ from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 from npulse.core.text import say
 
-from .analyse import OnUpdate, Performance, analyse
+from .analyse import analyse
 from .comparing import compared, same_rank
 from .criteria import Criteria, Settings
+from .found import OnUpdate, Performance
 from .report import changes_report, report
 from .sources import CLUSTERS, KERNELS, ONE_RANK
 from .texts import TEXTS

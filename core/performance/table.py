@@ -14,8 +14,8 @@ import numpy.typing as npt
 from npulse.core.formats.profiling.operators import NO_ID, NO_NS
 from npulse.core.table import Column, Table, text_column
 
-from .analyse import Analysed, Performance
 from .changes.compare import Changes
+from .found import Analysed, Performance
 from .kernel.advice import summary_of
 from .operators.analysis import Operators
 from .operators.bound import BOUNDS

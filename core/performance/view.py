@@ -15,8 +15,8 @@ from npulse.core.text import Lang
 from npulse.core.views import Detail, Strip, first_figures, rows_named
 
 from .advice import AREA
-from .analyse import Performance
 from .detail import advice_of_row, evidence, row_detail, where_lines
+from .found import Performance
 from .report import report
 from .table import BY_KINDS, SUBJECT, TableKind, kinds_of, performance_table
 from .texts import COLUMNS

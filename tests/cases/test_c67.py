@@ -10,7 +10,7 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Report
-from npulse.core.performance.analyse import Performance
+from npulse.core.performance.found import Performance
 from npulse.core.performance.report import report
 from npulse.core.performance.run_report import look, selections
 from npulse.core.run.discover import discover

@@ -13,7 +13,7 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Report
-from npulse.core.performance.analyse import Performance
+from npulse.core.performance.found import Performance
 from npulse.core.performance.run_report import look, report_of, selections
 from npulse.core.run.discover import discover
 

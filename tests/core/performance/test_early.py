@@ -8,7 +8,7 @@ import pytest
 
 import npulse.core.performance.early as early
 from npulse.core.analysis import AnalysisOptions
-from npulse.core.performance.analyse import Performance
+from npulse.core.performance.found import Performance
 from npulse.core.performance.run_report import look, selections
 from npulse.core.performance.view import performance_view
 from npulse.core.run.discover import discover

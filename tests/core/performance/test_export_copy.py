@@ -15,9 +15,9 @@ from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.profiling.session_copy import copy_files, files_to_copy, n_closed_slices
 from npulse.core.performance import export_copy as module
-from npulse.core.performance.analyse import Performance
 from npulse.core.performance.export_copy import CopyExports, export_copy, remove_copy
 from npulse.core.performance.following import kept_in
+from npulse.core.performance.found import Performance
 from npulse.core.performance.report import report
 from npulse.core.performance.run_report import look, selections
 from npulse.core.run.discover import discover

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Report
-from npulse.core.performance.analyse import Performance
+from npulse.core.performance.found import Performance
 from npulse.core.performance.report import report
 from npulse.core.performance.run_report import look, reports_of, selections
 from npulse.core.performance.table import performance_table

@@ -16,8 +16,8 @@ from npulse.core.formats.profiling import follow
 from npulse.core.formats.profiling.follow import follow_msmonitor, follow_operators, is_kept
 from npulse.core.formats.profiling.msmonitor_log import MonitorLog
 from npulse.core.formats.profiling.operators import OperatorTable
-from npulse.core.performance.analyse import Performance
 from npulse.core.performance.following import kept_in
+from npulse.core.performance.found import Performance
 from npulse.core.performance.operators.gone import Gone, TypeSum, folded
 from npulse.core.performance.operators.top import By
 from npulse.core.performance.report import report

@@ -20,7 +20,7 @@ from npulse.core.formats.profiling.host_samples import (
     read_host_memory,
 )
 from npulse.core.formats.profiling.session import read_session
-from npulse.core.performance.analyse import Performance
+from npulse.core.performance.found import Performance
 from npulse.core.performance.raw import sparkline
 from npulse.core.performance.raw_growth import N_CELLS, cells_of, growth_of
 from npulse.core.performance.report import report

@@ -8,8 +8,8 @@ from ..instead import Nothing
 
 if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions
-    from npulse.core.performance.analyse import Performance
     from npulse.core.performance.files import FileTable
+    from npulse.core.performance.found import Performance
     from npulse.core.performance.table import TableKind
     from npulse.core.progress import IsCancelled
     from npulse.core.run.model import Artifact, Run
