@@ -64,12 +64,13 @@ Event = ArtifactAppeared | ArtifactGrew | ArtifactCompleted | ArtifactVanished
 class LiveState:
     """How the run is watched, and whether somebody writes.
 
-    why: of polling, a word that a table of texts knows and what it is about: "network nfs4" (a file system
-    that tells nothing of other hosts' writes), "overlay", "watch-limit 8192", "instance-limit 128",
-    "unsupported ..." (no inotify here), "asked"; "" in inotify mode. is_reachable: False while the folder is
-    unmounted or gone. bytes_per_s: over the last seconds, 0.0 when quiet. lag_s: from the newest write until
-    it was seen. last_write_ns: the newest modification. has_writer: whether a process holds a file open that
-    was written last; None where nobody can tell. quiet_since_ns: the last write, once it is some seconds ago.
+    mode: "polling" where inotify does not hear of everything, so files are looked at by the clock too.
+    why: of polling, a word that a table knows and what it is about: "network nfs4" (a file system that
+    tells nothing of other hosts' writes), "overlay", "watch-limit 8192", "instance-limit 128", "unsupported
+    ..." (no inotify here), "asked"; "" in inotify mode. is_reachable: False while the folder is unmounted or
+    gone. bytes_per_s: over the last seconds, 0.0 when quiet. lag_s: from the newest write until it was seen.
+    last_write_ns: the newest modification. has_writer: whether a process holds a file open that was written
+    last; None where nobody can tell. quiet_since_ns: the last write, once it is some seconds ago.
     """
 
     mode: Mode

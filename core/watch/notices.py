@@ -1,4 +1,4 @@
-"""What wakes a watch: inotify where the kernel tells of changes, nothing but the clock elsewhere.
+"""What wakes a watch: inotify, and the clock where inotify hears too little.
 
 Notices only say where to look again; what happened is found by listing. A lost notice costs a later look,
 never a wrong answer. One thread waits; `wake` and `close` may be called from any.
@@ -54,13 +54,13 @@ class Noticed:
 
 
 class Notices(Protocol):
-    """Where notices come from."""
+    """Where notices come from. mode: "polling" where some changes make none, so somebody has to look."""
 
     mode: Mode
     why: str
 
     def enter(self, folder: str) -> None:
-        """From now on tell of this folder. Where that is impossible `mode` turns "polling"."""
+        """From now on tell of this folder. Where a limit forbids it `mode` turns "polling"."""
         ...
 
     def leave(self, folder: str) -> None: ...
@@ -110,16 +110,18 @@ class Polling:
 class Inotify:
     """Notices of the kernel, one watch a folder. OSError where there is no inotify or too many use it.
 
+    why: what it does not hear of; then it still tells of this host's own writes.
+
     Watchdog's observer would be three threads and an object an event, and says nothing of folders that the
     limit of watches left out, nor of lost events: so only its bindings are used, and the listing names the
     folders.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, why: str = "") -> None:
         from watchdog.observers import inotify_c  # here: it fails on other systems
 
-        self.mode: Mode = "inotify"
-        self.why = ""
+        self.mode: Mode = "polling" if why else "inotify"
+        self.why = why
         self._root = root
         self._add: Callable[[int, bytes, int], int] = inotify_c.inotify_add_watch
         self._remove: Callable[[int, Any], int] = inotify_c.inotify_rm_watch
@@ -139,12 +141,12 @@ class Inotify:
 
     def enter(self, folder: str) -> None:
         with self._lock:
-            if self._is_closed or self.mode == "polling":
+            if self._is_closed:
                 return
             watch = self._add(self._fd, os.fsencode(folder), _ASKED | _ONLYDIR | _EXCL_UNLINK)
             if watch < 0:
                 number = ctypes.get_errno()
-                if number in (errno.ENOSPC, errno.ENOMEM, errno.EMFILE):
+                if number in (errno.ENOSPC, errno.ENOMEM, errno.EMFILE) and self.mode == "inotify":
                     self.mode, self.why = "polling", f"watch-limit {_limit('max_user_watches')}"
                 return  # else it is gone, or may not be read: the listing finds that out too
             old = self._folders.get(watch)
@@ -261,12 +263,13 @@ def _limit(name: str) -> str:
 
 
 def notices_for(root: str, why: str = "") -> Notices:
-    """Inotify where it tells of everything below a folder, else polling with its reason; `why` is one."""
-    why = why or why_polling(root)
+    """Inotify, with a reason to poll where it does not tell of everything below a folder; the clock alone
+    where there is no inotify, or `why` forbids it.
+    """
     if why or sys.platform != "linux":
         return Polling(why or "unsupported")
     try:
-        return Inotify(root)
+        return Inotify(root, why_polling(root))
     except OSError as error:
         if error.errno == errno.EMFILE:
             return Polling(f"instance-limit {_limit('max_user_instances')}")

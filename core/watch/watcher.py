@@ -308,10 +308,9 @@ class Watch:
         self._activity.can_ask = not self._why.startswith("network")
 
     def _note_mode(self) -> None:
-        """Go on without notices where a limit was met while watches were set."""
+        """Look by the clock too, where a limit was met while watches were set."""
         if self._mode == "inotify" and self._notices.mode == "polling":
             self._mode, self._why = "polling", self._notices.why
-            self._set_notices(self._make_notices(self._root.folder, self._why))
             self._next_list_s = -math.inf
 
     def _set_notices(self, notices: Notices) -> None:

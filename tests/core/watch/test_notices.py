@@ -136,21 +136,24 @@ def test_names_that_are_no_utf8(tmp_path: Path, inotify: Inotify) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ENOMEM])
-def test_the_limit_of_watches_ends_inotify(
+def test_where_the_limit_of_watches_is_met_somebody_has_to_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    from watchdog.observers import inotify_c
-
     def refuse(*_: object) -> int:
         ctypes.set_errno(number)
         return -1
 
-    monkeypatch.setattr(inotify_c, "inotify_add_watch", refuse)
+    (tmp_path / "sub").mkdir()
     inotify = Inotify(str(tmp_path))
+    inotify.enter(str(tmp_path / "sub"))
     assert inotify.mode == "inotify"
-    inotify.enter(str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(inotify, "_add", refuse)
+        inotify.enter(str(tmp_path))
     limit = Path("/proc/sys/fs/inotify/max_user_watches").read_text().strip()
     assert (inotify.mode, inotify.why) == ("polling", f"watch-limit {limit}")
+    (tmp_path / "sub" / "x").touch()  # what is watched is still heard of
+    assert dirty(inotify.take(), tmp_path) == {"sub": {"x"}}
     inotify.close()
 
 
@@ -185,8 +188,13 @@ def test_on_a_network_file_system_it_polls_and_says_so(
 ) -> None:
     monkeypatch.setattr(module, "why_polling", lambda root: "network nfs4")
     notices = notices_for(str(tmp_path))
-    assert isinstance(notices, Polling) and notices.why == "network nfs4"
-    assert notices_for(str(tmp_path), "asked").why == "asked"
+    assert (notices.mode, notices.why) == ("polling", "network nfs4")
+    notices.enter(str(tmp_path))
+    (tmp_path / "x").touch()
+    assert dirty(notices.take(), tmp_path) == {".": {"x"}}  # of this host's own writes it tells
+    notices.close()
+    asked = notices_for(str(tmp_path), "asked")
+    assert isinstance(asked, Polling) and asked.why == "asked"
 
 
 @pytest.mark.parametrize("end", ["wake", "close"])

@@ -437,6 +437,27 @@ def test_linked_folders_inside_the_run_are_watched_and_others_are_not(tmp_path: 
     assert is_same_as_discovered(followed)
 
 
+@MODES
+def test_a_root_that_is_a_link_is_followed_to_where_it_leads_now(tmp_path: Path, polling: bool) -> None:
+    for name in ("run1", "run2"):
+        append(tmp_path / name / f"{name}.log")
+    latest = tmp_path / "latest"
+    latest.symlink_to("run1")
+
+    def next_run() -> None:
+        (tmp_path / "beside").symlink_to("run2")
+        os.replace(tmp_path / "beside", latest)
+
+    followed = Followed(
+        latest,
+        [(5.0, next_run), (10.0, lambda: append(tmp_path / "run2" / "run2.log", "more\n"))],
+        polling=polling,
+    )
+    told = [words for words in followed.told() if not words.startswith("Completed")]
+    assert told == ["Appeared run2.log", "Vanished run1.log", f"Grew run2.log {SIZE}-{SIZE + 5} grown"]
+    assert is_same_as_discovered(followed)
+
+
 # ---- where inotify cannot be used ----
 
 
@@ -477,6 +498,19 @@ def test_where_the_limit_of_watches_is_met_it_polls_and_says_so(
         f"Grew y.log {SIZE}-{SIZE + 5} grown",
     ]
     assert is_same_as_discovered(followed)
+
+
+def test_where_it_polls_a_write_of_this_host_is_still_told_at_once(tmp_path: Path) -> None:
+    append(tmp_path / "x.log")
+    older(tmp_path / "x.log")
+    followed = Followed(
+        tmp_path,
+        [(10.7, lambda: append(tmp_path / "x.log", "more\n"))],
+        make=lambda folder, why: Inotify(folder, "network nfs4"),
+    )
+    (grown,) = [at for at, b in zip(followed.times, followed.batches, strict=True) if b.events][1:2]
+    assert 10.7 <= grown < 10.96
+    assert (followed.last.state.mode, followed.last.state.why) == ("polling", "network nfs4")
 
 
 def test_polling_looks_at_what_changed_lately_more_often_than_at_everything(tmp_path: Path) -> None:
