@@ -205,7 +205,8 @@ class Follow:
         """The area's report of the run as it is now; where it cannot be read its last word stands."""
         options = replace(self._options, tails=one.tails)
         run = with_gone(batch.run, batch.gone, one.tails)
-        one.tails.begin(artifact.path for artifact in run.artifacts)
+        paths = [artifact.path for artifact in (*batch.run.artifacts, *batch.gone)]
+        one.tails.begin(paths, batch.run.path)
         try:
             if self._golden is not None and one.area.id == "precision":
                 paths = (self._path, self._golden)

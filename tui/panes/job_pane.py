@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,12 @@ class Following:
     def _close(self) -> None:
         with self.lock:
             self.tails.close()
+
+
+def _followed(tails: Tails, root: Path, names: Sequence[Path], job: Job, tools: JobTools) -> None:
+    """A job that goes through tails, once they know which files there are by now."""
+    tails.begin(names, root)
+    job(tools)
 
 
 class JobPane(Pane):
@@ -182,11 +189,14 @@ class JobPane(Pane):
 
     def _begin_job(self, run: Run, round_: Round, *, is_look: bool) -> None:
         self._began_s, self._is_look, self._is_due = monotonic(), is_look, False
-        if self._following is not None:
-            run = self._with_gone(run, self._following.tails)
-            round_ = run.rounds[self.round_index]
-        paths = [artifact.path for artifact in run.artifacts]
-        self._job = self._run_job(self.version, self.make_job(run, round_), self._following, paths, is_look)
+        if self._following is None:
+            job = self.make_job(run, round_)
+        else:
+            tails = self._following.tails
+            names = tuple(artifact.path for artifact in (*run.artifacts, *self.shell.live.gone))
+            run = self._with_gone(run, tails)
+            job = partial(_followed, tails, run.path, names, self.make_job(run, run.rounds[self.round_index]))
+        self._job = self._run_job(self.version, job, self._following, is_look)
 
     def _with_gone(self, run: Run, tails: Tails) -> Run:
         """With the files that are gone by now: what was read of them stays."""
@@ -195,9 +205,7 @@ class JobPane(Pane):
         return with_gone(run, self.shell.live.gone, tails)
 
     @work(thread=True, exclusive=True, group="job", exit_on_error=False, description="job")
-    def _run_job(
-        self, version: int, job: Job, following: Following | None, paths: Sequence[Path], is_look: bool
-    ) -> None:
+    def _run_job(self, version: int, job: Job, following: Following | None, is_look: bool) -> None:
         worker = get_current_worker()
         told_s = 0.0
         last: list[Any] = []
@@ -213,8 +221,6 @@ class JobPane(Pane):
                 self.post_message(self.Ready(version, made))
 
         with nullcontext() if following is None else following.lock:
-            if following is not None:
-                following.tails.begin(paths)
             shown = last.append if is_look else show
             job(JobTools(self.shell.lang, tell, lambda: worker.is_cancelled, shown))
         if last:
