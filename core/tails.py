@@ -119,8 +119,9 @@ class Tails:
         """Before a look: all names that will be read in it. Files that were renamed or copied away go on
         under their new names at once.
 
-        Without it, a look that comes to the old name first tells of such a file under both; the next one does
-        not. Cost: 4 us a name.
+        Without it a rotated file may be told under both: of a renamed one in the look that comes to its old
+        name first, of a copied one for longer. What is written into a removed file behind a copy of it that goes
+        on in its place is not told. root: links out of it are not followed. Cost: 4 us a name.
         """
         with self._lock:
             self._root = root
