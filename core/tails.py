@@ -120,8 +120,8 @@ class Tails:
         under their new names at once.
 
         Without it a rotated file may be told under both: of a renamed one in the look that comes to its old
-        name first, of a copied one for longer. What is written into a removed file behind a copy of it that goes
-        on in its place is not told. root: links out of it are not followed. Cost: 4 us a name.
+        name first, of a copied one for longer. What is written into a removed file behind a copy of it that
+        goes on in its place is not told. root: links out of it are not followed. Cost: 4 us a name.
         """
         with self._lock:
             self._root = root
