@@ -95,6 +95,7 @@ class Live:
         self._gone_ns = 0
         self._news: list[Finding] = []
         self._news_timer: Timer | None = None
+        self._settle_timer: Timer | None = None
         self._was_polling = self._was_hinted = False
 
     # ---- who follows ----
@@ -132,6 +133,9 @@ class Live:
         """End the watch."""
         if self._worker is not None:
             self._worker.cancel()
+        if self._settle_timer is not None:
+            self._settle_timer.stop()
+        self._settle_timer = None
         self._watched, self._worker, self.state, self._gone_ns = None, None, None, 0
         self.gone = ()
 
@@ -187,12 +191,27 @@ class Live:
         index = _same_round(before, shell.round_index, run)
         shell.opened, shell.round_index = run, index
         areas = {area for event in batch.events for area in _areas_of(event.artifact)}
+        if areas:
+            self._settle_later()
         with shell.batch_update():
             for pane in shell.main.panes:
                 pane.take_batch(run, index, areas)
             if not self._is_drawn_soon(areas):
                 shell.refresh_header()
         self._tell_changes(before, run, batch.state)
+
+    def _settle_later(self) -> None:
+        """Look once more when nothing is fresh any more: only then what is not whole is known to stay so."""
+        from npulse.core.run.folders import FRESH_NS
+
+        if self._settle_timer is not None:
+            self._settle_timer.stop()
+        self._settle_timer = self._shell.set_timer(FRESH_NS / 1e9 + 2.0, self._settle)
+
+    def _settle(self) -> None:
+        self._settle_timer = None
+        for pane in self._shell.main.panes:
+            pane.look_soon()
 
     def _is_drawn_soon(self, areas: Container[str]) -> bool:
         """Whether the pane that is shown looks now: the first line changes with its rows, in one frame."""

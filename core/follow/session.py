@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from npulse.core.areas import AREAS, Area
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.findings import Finding, Problem, Report, Verdict, worst_exit_code, worst_verdict
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
+from npulse.core.run.folders import FRESH_NS
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Run
 from npulse.core.tails import Tails
@@ -65,7 +67,8 @@ class _Followed:
     area: Area
     tails: Tails = field(default_factory=Tails)
     report: AreaReport | None = None
-    is_new: bool = True
+    is_due: bool = True
+    """Not asked yet, or asked when what it reads could still be unfinished: nobody can tell for FRESH_NS."""
 
 
 class Follow:
@@ -101,7 +104,27 @@ class Follow:
         self._time_ns = time_ns or time.time_ns
         self._areas = [_Followed(area) for area in AREAS if area.is_built and (not areas or area.id in areas)]
         self._told: OrderedDict[Any, None] = OrderedDict()
+        self._settling: set[str] = set()
+        self._batch: Batch | None = None
         self._last: Look | None = None
+
+    def settle_s(self) -> float | None:
+        """In how many seconds those that were asked should be asked once more, as nothing is fresh then."""
+        if not self._settling or self._last is None:
+            return None
+        written_ns = self._last.state.last_write_ns or 0
+        return max(written_ns + FRESH_NS - self._time_ns(), 0) / 1e9 + 2.0
+
+    def settled(
+        self, *, progress: ProgressCallback = ignore_progress, is_cancelled: IsCancelled = never_cancelled
+    ) -> Look:
+        """The look that ends a time of writing: what is not whole by now stays so."""
+        assert self._batch is not None, "there was a look before"
+        for one in self._areas:
+            one.is_due = one.area.id in self._settling
+        look = self.look(self._batch, progress=progress, is_cancelled=is_cancelled)
+        self._settling.clear()
+        return look
 
     def once(
         self,
@@ -122,6 +145,7 @@ class Follow:
         is_cancelled: IsCancelled = never_cancelled,
     ) -> Look:
         """Ask the areas that a batch concerns. Raises Cancelled."""
+        self._batch = replace(batch, events=())
         concerned = _areas_of(batch)
         new: list[Finding] = []
         withdrawn: list[Finding] = []
@@ -129,11 +153,12 @@ class Follow:
         was_asked = False
         for one in self._areas:
             check(is_cancelled)
-            if not one.is_new and one.area.id not in concerned:
+            if not one.is_due and one.area.id not in concerned:
                 continue
             before = one.report
             problems += self._ask(one, batch, progress, is_cancelled)
-            one.is_new = False
+            one.is_due = False
+            self._settling.add(one.area.id)
             if one.report is None or one.report is before:
                 continue
             was_asked = True
@@ -169,6 +194,7 @@ class Follow:
         waiting: Batch | None = None
         is_first = True
         due_s = beat_s = self._clock()
+        settle_s = math.inf
         try:
             while not is_cancelled():
                 now_s = self._clock()
@@ -184,7 +210,12 @@ class Follow:
                     due_s = ended_s + max(SHORTEST_PAUSE_S, cost_s * (1 / SHARE - 1))
                     due_s = max(due_s, now_s + self._interval_s)
                     beat_s = ended_s + HEARTBEAT_S
+                    settle_s = ended_s + (self.settle_s() or math.inf)
                     yield look
+                elif waiting is None and now_s >= settle_s:
+                    settle_s = math.inf
+                    beat_s = now_s + HEARTBEAT_S
+                    yield self.settled(progress=progress, is_cancelled=is_cancelled)
                 elif self._last is not None and now_s >= beat_s:
                     beat_s = now_s + HEARTBEAT_S
                     yield replace(
@@ -193,6 +224,7 @@ class Follow:
                 wake_s = beat_s if self._last is not None else self._clock() + HEARTBEAT_S
                 if waiting is not None:
                     wake_s = min(wake_s, due_s)
+                wake_s = min(wake_s, settle_s)
                 more = batches.get(max(wake_s - self._clock(), 0.0))
                 if more is not None:
                     waiting = more if waiting is None else _joined(waiting, more)
@@ -209,8 +241,8 @@ class Follow:
         one.tails.begin(paths, batch.run.path)
         try:
             if self._golden is not None and one.area.id == "precision":
-                paths = (self._path, self._golden)
-                told = one.area.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
+                both = (self._path, self._golden)
+                told = one.area.report_of(both, options, progress=progress, is_cancelled=is_cancelled)
                 one.report = replace(told, report=self._shown(told.report))
                 return ()
             newest = one.area.newest_of(run, options, progress=progress, is_cancelled=is_cancelled)

@@ -167,6 +167,9 @@ class Pane(Widget):
     def end_following(self) -> None:
         """Look no more; what is shown stays."""
 
+    def look_soon(self) -> None:
+        """Look again at what is followed; nothing where the pane does not follow."""
+
     def take_batch(self, run: Run, round_index: int, areas: Container[str]) -> None:
         """The run as it is while it is written; `areas`: for which of them something new is there."""
         self.set_reactive(Pane.round_index, round_index)

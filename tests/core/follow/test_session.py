@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,6 +154,24 @@ def test_looks_come_at_most_each_interval_and_a_beat_between(tmp_path: Path) -> 
     clock.now_s += 300.0
     second = next(look for look in looks if look.is_changed)
     assert len(places(second.new)) >= 3
+    looks.close()  # type: ignore[attr-defined]
+
+
+def test_when_nobody_writes_any_more_what_was_unfinished_is_judged(tmp_path: Path) -> None:
+    clock = Clock()
+    path = add(tmp_path, "plog", 0, 1)
+    following = Follow(tmp_path, AnalysisOptions(), watch=Steps(tmp_path), clock=clock)  # type: ignore[arg-type]
+    looks = following.looks()
+    first = next(looks)
+    assert "memory.incomplete" in {finding.rule for finding in first.new}
+    old_s = path.stat().st_mtime - 3600
+    os.utime(path, (old_s, old_s))
+    clock.now_s += HEARTBEAT_S - 1
+    last = next(looks)
+    assert [finding.rule for finding in last.withdrawn] == ["memory.incomplete"]
+    assert (last.new, last.verdict) == ((), "fail")
+    clock.now_s += 10 * HEARTBEAT_S
+    assert not next(looks).is_changed, "once is enough"
     looks.close()  # type: ignore[attr-defined]
 
 

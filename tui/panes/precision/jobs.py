@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ def compare_round(
     if choice.target is not None and choice.golden is not None:
         pairs = [pair_of(choice.target, choice.golden, **options)]  # type: ignore[arg-type]
     if not pairs or (choice.target is not None and choice.golden is None):
-        tools.show(_alone(run, round_name, tools, choice.target))
+        tools.show(_alone(run, round_name, tools, choice.target, tails))
         return
     index = min(choice.pair_index, len(pairs) - 1)
 
@@ -76,18 +76,12 @@ def compare_round(
     show(
         compare_captures(
             pairs[index],
-            followed(settings or Settings(), tails),
+            replace(settings or Settings(), tails=tails),
             progress=tools.progress,
             is_cancelled=tools.is_cancelled,
             on_update=show,
         )
     )
-
-
-def followed(settings: Settings, tails: Tails | None) -> Settings:
-    """The settings with what was read so far, where the comparison can go on from there."""
-    can_go_on = any(field.name == "tails" for field in fields(settings))
-    return replace(settings, **{"tails": tails}) if can_go_on and tails is not None else settings  # type: ignore[arg-type]
 
 
 def pairs_of(run: Run, round_name: str) -> list[CapturePair]:
@@ -104,7 +98,7 @@ def capture_choices(run: Run) -> list[tuple[str, Path]]:
     return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in captures_of(run)]
 
 
-def _alone(run: Run, round_name: str, tools: JobTools, capture: Path | None) -> Alone:
+def _alone(run: Run, round_name: str, tools: JobTools, capture: Path | None, tails: Tails | None) -> Alone:
     from npulse.core.precision.alone import check_alone
     from npulse.core.run.sides import captures_of
 
@@ -123,6 +117,6 @@ def _alone(run: Run, round_name: str, tools: JobTools, capture: Path | None) -> 
     if capture is not None:
         names = tuple(found.name for found in captures if found.path == capture)
     report = check_alone(
-        run, dumps, lang=tools.lang, progress=tools.progress, is_cancelled=tools.is_cancelled
+        run, dumps, lang=tools.lang, tails=tails, progress=tools.progress, is_cancelled=tools.is_cancelled
     )
     return Alone(report, names, tools.lang)
