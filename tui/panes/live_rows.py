@@ -36,7 +36,7 @@ class LiveRows(TableKeys):
     """The columns by which a row is known again."""
 
     share_columns: ClassVar[frozenset[str]] = frozenset()
-    """Columns whose values change with every other row's: that is no change of the row."""
+    """Columns whose values change with every other row's, or with every look: no change of the row."""
 
     class Arranged(Message):
         """What a look has brought, ready to be shown in place of `before`."""

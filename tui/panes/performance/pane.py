@@ -78,7 +78,9 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns = (SUBJECT, "op_type", "core_type", "rank", "folder")
-    share_columns = frozenset(("share_percent", "cumulative_percent", "share_of_wall_percent"))
+    share_columns = frozenset(
+        ("share_percent", "cumulative_percent", "share_of_wall_percent", "new_calls", "new_us")
+    )
     export_name = "npulse-performance.csv"
 
     def __init__(self, area: str = "performance", options: AnalysisOptions | None = None) -> None:
