@@ -74,12 +74,14 @@ def appends(work: Path, rate: float, seconds: float) -> dict[str, Any]:
         time.sleep(0.2)
     cpu_s, resident_mb = used(watch.pid)
     stop(watch)
+    known = json.loads(status.read_text())
     return {
         "what": f"{rate:,.0f} appends/s",
+        "lost": count - known["areas"]["performance"]["counts"]["rows"],
         "took_s": told["took_s"],
         "cpu_percent": 100 * (cpu_s - before[0]) / told["took_s"],
         "resident_mb": resident_mb,
-        "state": json.loads(status.read_text())["state"]["state"],
+        "state": known["state"]["state"],
     }
 
 
@@ -118,7 +120,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1000)
     parser.add_argument("--files", type=int, default=10_000)
     asked = parser.parse_args()
-    print(f"{'':>22} {'s':>6} {'CPU %':>7} {'idle %':>7} {'MB':>6}")
+    print(f"{'':>22} {'s':>6} {'CPU %':>7} {'idle %':>7} {'MB':>6} {'lost':>5}")
     with tempfile.TemporaryDirectory() as name:
         for one in (
             appends(Path(name), asked.rate, asked.seconds),
@@ -127,7 +129,7 @@ def main() -> None:
             idle = f"{one['idle_percent']:.2f}" if "idle_percent" in one else "-"
             print(
                 f"{one['what']:>22} {one['took_s']:>6.1f} {one['cpu_percent']:>7.1f} {idle:>7} "
-                f"{one['resident_mb']:>6.0f}  {one.get('state', '')}"
+                f"{one['resident_mb']:>6.0f} {one.get('lost', '-'):>5}  {one.get('state', '')}"
             )
 
 
