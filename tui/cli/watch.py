@@ -175,12 +175,13 @@ class _Teller:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the loop with the exit code so far."""
+    """SIGTERM and SIGHUP end the loop with the exit code so far; one that `nohup` ignores stays ignored."""
 
     def stop(number: int, frame: Any) -> None:
         raise _Stopped
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    wanted = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in wanted}
     try:
         yield
     finally:

@@ -195,6 +195,28 @@ def test_a_new_finding_comes_while_the_tool_writes_and_sigterm_gives_the_code(
     assert watch.wait(PATIENCE_S) == 1
 
 
+def test_a_hangup_that_nohup_ignores_does_not_end_it(folder: Path, tmp_path: Path) -> None:
+    status = tmp_path / "status.json"
+    words = [sys.executable, "-m", "npulse", "watch", str(folder), "--serve-status", str(status)]
+    watch = subprocess.Popen(
+        ["nohup", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(REPO / "src")},
+    )
+    try:
+        until(status.exists)
+        watch.send_signal(signal.SIGHUP)
+        add(folder, "sanitizer", 2, 4)
+        until(lambda: json.loads(status.read_text())["errors"] == 4)
+        watch.send_signal(signal.SIGTERM)
+        assert watch.wait(PATIENCE_S) == 1
+    finally:
+        watch.kill()
+        watch.wait()
+
+
 def test_ctrl_c_ends_it_with_130(
     folder: Path, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
