@@ -22,7 +22,7 @@ from npulse.core.run.model import Run
 from npulse.core.tails import Tails
 from npulse.core.watch.events import Batch, LiveState
 from npulse.core.watch.gone import with_gone
-from npulse.core.watch.news import key_of
+from npulse.core.watch.news import key_of, not_moved
 from npulse.core.watch.watcher import Watch
 
 SHARE = 0.25
@@ -164,12 +164,12 @@ class Follow:
             was_asked = True
             found = one.report.report.findings
             held = {key_of(finding) for finding in found}
-            new += [finding for finding in found if self._is_untold(key_of(finding))]
-            if before is not None:
-                gone = [f for f in before.report.findings if key_of(f) not in held]
-                withdrawn += gone
-                for finding in gone:
-                    self._told.pop(key_of(finding), None)
+            came = [finding for finding in found if self._is_untold(key_of(finding))]
+            gone = [f for f in before.report.findings if key_of(f) not in held] if before is not None else []
+            for finding in gone:
+                self._told.pop(key_of(finding), None)
+            for told, more in zip((new, withdrawn), not_moved(came, gone), strict=True):
+                told += more
             problems += one.report.report.problems
         fresh = tuple(problem for problem in dict.fromkeys(problems) if self._is_untold(problem))
         state_before = self._last.state if self._last is not None else None

@@ -87,6 +87,17 @@ def test_a_finding_is_told_once_however_often_it_is_there(tmp_path: Path) -> Non
     assert third.exit_code() == 1 and third.verdict == "fail"
 
 
+def test_findings_of_a_rotated_log_are_not_told_again(tmp_path: Path) -> None:
+    log = add(tmp_path, "sanitizer", 0, 3)
+    following, watch = follow(tmp_path)
+    assert len(places(following.look(watch.poll()).new)) == 3
+    log.rename(f"{log}.1")
+    add(tmp_path, "sanitizer", 3, 4)
+    look = following.look(watch.poll())
+    assert places(look.new) == {"/home/user/ops/add_custom.cpp:23"}
+    assert not places(look.withdrawn)
+
+
 def test_an_area_is_asked_only_where_something_of_its_kinds_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

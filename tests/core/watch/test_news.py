@@ -42,6 +42,14 @@ def test_the_same_subject_elsewhere_is_news() -> None:
     assert news_of(said(here), said(same_file_other_line)) == ()
 
 
+def test_what_another_file_of_the_folder_tells_instead_is_no_news() -> None:
+    a, b = (found("a", artifact=f"logs/{name}.log") for name in "ab")
+    elsewhere = found("a", artifact="other/a.log")
+    assert news_of(said(a), said(b)) == ()
+    assert news_of(said(a), said(elsewhere)) == (elsewhere,)
+    assert news_of(said(a), said(b, found("a", artifact="logs/c.log"))) != ()
+
+
 def test_a_warning_that_became_an_error_is_known_already_and_origins_come_first() -> None:
     inherited, origin = found("i", role="inherited"), found("o")
     assert news_of(None, said(inherited, origin)) == (origin, inherited)
