@@ -17,7 +17,7 @@ class Root:
     """The folder of a run, or the one around a run that is a single file.
 
     An unmounted folder is still there, as the empty one that lay below: it is missing too, until something is
-    mounted at its place again.
+    mounted at its place again. One that was the run before something was mounted over it is there.
     """
 
     def __init__(self, path: Path, mounts: Callable[[], tuple[Mount, ...]]) -> None:
@@ -27,6 +27,7 @@ class Root:
         self._mounts = mounts
         self._identity: tuple[int, int] | None = None
         self._mount: Mount | None = None
+        self._was: set[tuple[int, int]] = set()
         self.look()
 
     def look(self) -> RootState:
@@ -43,7 +44,17 @@ class Root:
         if identity == self._identity:
             return "same"
         mount = mount_of(os.path.realpath(self.folder), self._mounts())
-        if self._mount is not None and mount is not None and len(mount.point) < len(self._mount.point):
+        is_below = self._mount is not None and mount is not None and len(mount.point) < len(self._mount.point)
+        if is_below and (identity not in self._was or _is_empty(self.folder)):
             return "missing"
+        self._was.add(identity)
         self._identity, self._mount, self.device = identity, mount, status.st_dev
         return "other"
+
+
+def _is_empty(folder: str) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return True

@@ -355,6 +355,32 @@ def test_an_unmounted_root_shows_the_empty_folder_below_it_and_is_not_taken_for_
     assert all(len(batch.run.artifacts) == 1 for batch in followed.batches)
 
 
+def test_a_root_is_back_when_what_was_mounted_over_it_is_gone(tmp_path: Path) -> None:
+    root, aside, over = tmp_path / "run", tmp_path / "aside", tmp_path / "over"
+    append(root / "x.log")
+    below, here = Mount("/", "ext4", "/dev/a"), Mount(str(root), "tmpfs", "tmpfs")
+    mounts: list[tuple[Mount, ...]] = [(below,)]
+
+    def mount() -> None:
+        root.rename(aside)
+        append(root / "y.log")
+        mounts[0] = (below, here)
+
+    def unmount() -> None:
+        root.rename(over)
+        aside.rename(root)
+        mounts[0] = (below,)
+
+    def write() -> None:
+        append(root / "x.log")
+
+    steps = [(10.0, mount), (20.0, unmount), (40.0, write)]
+    followed = Followed(root, steps, 60.0, mounts=lambda: mounts[0])
+    last = followed.batches[-1]
+    assert last.state.is_reachable
+    assert [(one.path.name, one.size_bytes) for one in last.run.artifacts] == [("x.log", 2 * SIZE)]
+
+
 def test_a_root_made_again_is_looked_at_anew(tmp_path: Path) -> None:
     root = tmp_path / "run"
     append(root / "x.log", FAULT * 2)  # longer than what may get its inode
