@@ -18,6 +18,7 @@ from npulse.core.errors import UsageError
 
 TIMEOUT_S = 30.0
 """A command that takes longer is ended, with all that it has started."""
+_END_S = 1.0
 MAX_WAITING = 100
 """Findings that may wait for the command; further ones are not told, and counted."""
 
@@ -48,6 +49,8 @@ class Hook:
         self._timeout_s = timeout_s
         self._waiting: queue.Queue[bytes | None] = queue.Queue()
         self._thread: threading.Thread | None = None
+        self._running: subprocess.Popen[bytes] | None = None
+        self._is_over = False
 
     def tell(self, finding: Mapping[str, Any]) -> None:
         """Give the command a finding (as plain values) once it has taken those before. Returns at once."""
@@ -60,13 +63,20 @@ class Hook:
             self._waiting.put(json.dumps(finding).encode() + b"\n")
 
     def close(self, wait_s: float = 0.0) -> None:
-        """Take no more findings; wait so long for those that still wait."""
+        """Take no more findings; wait so long for those that still wait, then end the command that runs.
+
+        Without a wait a command that runs is left to itself.
+        """
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join(wait_s)
+            self._is_over = True
+            if wait_s and self._thread.is_alive() and (process := self._running) is not None:
+                _end(process)
+                self._thread.join(_END_S)
 
     def _run(self) -> None:
-        while (told := self._waiting.get()) is not None:
+        while (told := self._waiting.get()) is not None and not self._is_over:
             if self._is_taken(told):
                 self.n_told += 1
             else:
@@ -84,12 +94,20 @@ class Hook:
             )
         except OSError:
             return False
+        self._running = process
         with process:
             try:
                 process.communicate(told, timeout=self._timeout_s)
             except subprocess.TimeoutExpired:
-                with contextlib.suppress(OSError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                _end(process)
                 process.wait()
                 return False
+            finally:
+                self._running = None
         return process.returncode == 0
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command with all that it has started."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)

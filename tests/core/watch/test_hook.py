@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,27 @@ time.sleep(600)
         assert held.read() == "started\n", "ends when nobody holds it any more, the child neither"
     hook.close(WAIT_S)
     assert hook.n_failed == 1 and hook.n_told == 0
+
+
+def test_a_command_that_runs_when_the_wait_is_over_is_ended_and_none_is_begun(tmp_path: Path) -> None:
+    source = """
+import os, sys, time
+with open(sys.argv[1] + "/begun", "a") as file:
+    file.write(f"{os.getpid()}\\n")
+time.sleep(600)
+"""
+    hook, begun = Hook(python(tmp_path, source)), tmp_path / "begun"
+    for subject in "ab":
+        hook.tell(found(subject))
+    ends_s = time.monotonic() + WAIT_S
+    while not (begun.exists() and begun.read_text().endswith("\n")):
+        assert time.monotonic() < ends_s
+        time.sleep(0.02)
+    hook.close(0.1)
+    (number,) = begun.read_text().split()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number), 0)
+    assert (hook.n_told, hook.n_failed) == (0, 1)
 
 
 def test_failures_are_counted_and_the_next_one_is_told_all_the_same(tmp_path: Path) -> None:
