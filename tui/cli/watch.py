@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
     from npulse.core.watch.hook import Hook
 
 FORMATS = ("text", "jsonl")
-HOOK_WAIT_S = 30.0
+HOOK_WAIT_S = 5.0
+"""For the user's command at the end: whoever stops this waits for it too."""
+MAX_UNWRITTEN = 10_000
+"""Lines that wait for a file that cannot be written now; the oldest are let go first."""
 
 
 class _Stopped(Exception):
@@ -113,20 +118,20 @@ class _Teller:
         self._lang = lang
         self._hook = hook
         self._before: Look | None = None
-        self._has_status_failed = False
+        self._failing: set[Path] = set()
+        self._unwritten: deque[str] = deque(maxlen=MAX_UNWRITTEN)
         self.exit_code = 4
 
     def tell(self, look: Look) -> None:
         """Lines of what is new; the status file also where nothing is."""
         end_progress()
-        if look.is_changed:
-            self._write(self._lines(look))
-            if self._hook is not None:
-                from npulse.core.report.as_json import finding_dict
+        self._write(self._lines(look) if look.is_changed else ())
+        if self._hook is not None:
+            from npulse.core.report.as_json import finding_dict
 
-                for finding in look.new:
-                    if finding.severity == "error":
-                        self._hook.tell(finding_dict(finding))
+            for finding in look.new:
+                if finding.severity == "error":
+                    self._hook.tell(finding_dict(finding))
         self._write_status(look)
         self._before = look
         self.exit_code = look.exit_code(strict=self._options.strict)
@@ -143,34 +148,58 @@ class _Teller:
         return text_lines(look, self._before, self._lang, strict=self._options.strict)
 
     def _write(self, lines: Iterable[str]) -> None:
-        """To stdout, or to the end of the file, which is opened each time: it may have been rotated."""
+        """To stdout, or to the end of the file, which is opened each time: it may have been rotated.
+
+        What a full disk refuses waits for the next look.
+        """
         pieces = [line + "\n" for line in lines]
-        if not pieces:
-            return
         if self._options.output is None:
-            emit(pieces, is_json=self._options.format_name == "jsonl")
+            if pieces:
+                emit(pieces, is_json=self._options.format_name == "jsonl")
             return
+        self._unwritten += pieces
+        if not self._unwritten:
+            return
+        text = "".join(self._unwritten).encode("utf-8", "replace")
         try:
-            with open(self._options.output, "a", encoding="utf-8", errors="replace") as file:
-                file.writelines(pieces)
+            _append(self._options.output, text)
         except OSError as error:
-            raise InputError(f"cannot write: {error.strerror}", path=self._options.output) from None
+            self._cannot_write(self._options.output, f"cannot write: {error.strerror}")
+        else:
+            self._unwritten.clear()
+            self._failing.discard(self._options.output)
+
+    def _cannot_write(self, path: Path, message: str) -> None:
+        """At the first look the path is wrong; later a full disk is said once and does not end the watch."""
+        if self._before is None:
+            raise InputError(message, path=path)
+        if path not in self._failing:
+            talk(f"npulse: {path}: {message}")
+        self._failing.add(path)
 
     def _write_status(self, look: Look) -> None:
-        """A full disk is said once and does not end the watch."""
         if self._options.status is None:
             return
         from npulse.core.follow.status import write_status
 
         try:
             write_status(look, self._options.status, version=version(), strict=self._options.strict)
-            self._has_status_failed = False
+            self._failing.discard(self._options.status)
         except InputError as error:
-            if self._before is None:
-                raise
-            if not self._has_status_failed:
-                talk(f"npulse: {self._options.status}: {error.message}")
-            self._has_status_failed = True
+            self._cannot_write(self._options.status, error.message)
+
+
+def _append(path: Path, raw: bytes) -> None:
+    """All of it or nothing: what a full disk took of it is taken back."""
+    with open(path, "ab", buffering=0) as file:
+        begin = file.seek(0, os.SEEK_END)
+        try:
+            while raw:
+                raw = raw[file.write(raw) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(begin)
+            raise
 
 
 @contextmanager

@@ -217,6 +217,27 @@ def test_a_hangup_that_nohup_ignores_does_not_end_it(folder: Path, tmp_path: Pat
         watch.wait()
 
 
+def test_lines_that_cannot_be_written_wait_and_end_nothing(
+    folder: Path, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    status, logs = tmp_path / "status.json", tmp_path / "logs"
+    logs.mkdir()
+    out = logs / "out.jsonl"
+    watch = start(folder, "--format", "jsonl", "-o", out, "--serve-status", status)
+    until(out.exists)
+    logs.rename(tmp_path / "elsewhere")
+    add(folder, "sanitizer", 2, 3)
+    until(lambda: json.loads(status.read_text())["errors"] == 3)
+    logs.mkdir()
+    add(folder, "sanitizer", 3, 4)
+    until(out.exists)
+    sites = [one["subject"][-3:] for one in objects(out.read_text()) if one.get("rule") == "memory.access"]
+    assert sites == [":22", ":23"]
+    watch.terminate()
+    assert watch.wait(PATIENCE_S) == 1
+    assert watch.stderr.read().count("cannot write") == 1  # type: ignore[union-attr]
+
+
 def test_ctrl_c_ends_it_with_130(
     folder: Path, tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:
