@@ -66,6 +66,8 @@ def read_live_rank(
     if seen.index is None and previous is not None:
         found = LiveRank(previous)
     elif is_growing:
+        if known is not None and not (known[1].is_growing or _is_whole(known[1].dump)):
+            previous = None  # it had seemed to be over, and was put together from what lay there
         dump = previous
         if dump is None or known is None or known[0].index != seen.index:
             dump = _as_it_grows(path, root, previous, tails, progress, is_cancelled)

@@ -32,6 +32,12 @@ def plain_environ(**words: str) -> dict[str, str]:
     return environ | {"PYTHONPATH": str(REPO / "src"), "TERM": "xterm-256color"} | words
 
 
+def _as_in_a_terminal() -> None:
+    """The terminal is its own, and ctrl+c works, whatever the test run itself was started from."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class PtyProgram:
     """A started program; `output` is all it has written so far. Ends the program when the block ends."""
 
@@ -48,7 +54,7 @@ class PtyProgram:
             stderr=slave,
             env=dict(environ),
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_as_in_a_terminal,
         )
         os.close(slave)
 

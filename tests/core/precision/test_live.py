@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from npulse.core.findings import Report
@@ -117,6 +117,7 @@ STEPS = st.lists(
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(steps=[("run", 1, 1.0), ("ended", 0, 1.0), ("flush", 0, 0.0), ("look", 0, 1.0)])
 @given(steps=STEPS)
 def test_any_order_of_writes_and_looks(captures: Path, steps: list[tuple[str, int, float]]) -> None:
     replay, tails = replay_of(captures), Tails()

@@ -56,6 +56,9 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(REPO / "src")},
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            ),  # a job in the background has it off
         )
         started.append(process)
         return process
