@@ -24,9 +24,7 @@ def advice_of_raw(session: Session, root: Path, growth: RawGrowth | None = None)
         folder = session.folder.relative_to(root).as_posix()
     except ValueError:
         folder = str(session.folder)
-    command = session.export_code or shlex.join(session.export_argv)
-    if session.export_code:
-        command = f"python3 -c {shlex.quote(session.export_code)}"
+    command = export_command(session)
     missing = ", ".join(session.missing) or "ASCEND_PROFILER_OUTPUT"
     who = [
         "" if session.rank is None else f"rank {session.rank}, ",
@@ -50,7 +48,7 @@ def advice_of_raw(session: Session, root: Path, growth: RawGrowth | None = None)
         role="unknown",
         subject=folder if folder != "." else session.folder.name,
         message=(filled[0], filled[1]),
-        next_step=words(RAW, key, command=safe_text(command, 400), folder=safe_text(folder)),
+        next_step=words(RAW, key, command=safe_text(command, 1000)),
         figures={
             "kind": f"{kind[0]}, raw",
             "state": session.state,
@@ -70,6 +68,26 @@ def advice_of_raw(session: Session, root: Path, growth: RawGrowth | None = None)
         profile=folder,
         location=Location(artifact=folder, rank=session.rank),
     )
+
+
+def export_command(session: Session) -> str:
+    """The command that exports a session; of one that is still written to a copy of it, never itself."""
+    if not session.export_argv:
+        return ""
+    if session.state != "collecting":
+        return _command(session, str(session.folder))
+    copied = f"mkdir COPY && cp -r {shlex.quote(str(session.folder))} COPY/"
+    command = _command(session, f"COPY/{session.folder.name}")
+    # a name that Python has to escape is not found in the command: better none than one for the original
+    return copied if command == _command(session, str(session.folder)) else f"{copied} && {command}"
+
+
+def _command(session: Session, folder: str) -> str:
+    """The same for another folder of the same content."""
+    argv = [word.replace(str(session.folder), folder) for word in session.export_argv]
+    if session.export_code:
+        return f"python3 -c {shlex.quote(argv[-1])}"
+    return shlex.join(argv)
 
 
 def _growth_figures(growth: RawGrowth) -> dict[str, Any]:

@@ -215,7 +215,7 @@ RAW: Mapping[str, tuple[str, str]] = {
         "解析导出（不会自动执行）：{command}",
     ),
     "next-collecting": (
-        "Export a copy, never this folder while it is written: an export freezes it. cp -r {folder} COPY, then on COPY: {command}",
-        "采集中请导出副本而不是本目录：导出会使其冻结。cp -r {folder} COPY，然后对 COPY 执行：{command}",
+        "Export a copy, never this folder while it is written: an export freezes it. {command}",
+        "采集中请导出副本而不是本目录：导出会使其冻结。{command}",
     ),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +21,9 @@ from npulse.core.formats.profiling.host_samples import (
     read_host_cpu,
     read_host_memory,
 )
-from npulse.core.formats.profiling.session import read_session
+from npulse.core.formats.profiling.session import Session, read_session
 from npulse.core.performance.found import Performance
-from npulse.core.performance.raw import sparkline
+from npulse.core.performance.raw import export_command, sparkline
 from npulse.core.performance.raw_growth import N_CELLS, cells_of, growth_of
 from npulse.core.performance.report import report
 from npulse.core.performance.run_report import look, selections
@@ -161,6 +163,32 @@ def test_a_session_that_is_not_followed_has_no_rate(tmp_path: Path) -> None:
     found = look(run, selections(run, options)[-1], options)
     figures = report(found).findings[0].figures
     assert found.growth == {} and "growth_bytes_per_s" not in figures and figures["done_ratio"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "argv", "code", "ends_with"),
+    [
+        ("PROF_1", ("msprof", "--export=on", "--output={}"), "", "msprof --export=on --output=COPY/PROF_1"),
+        (
+            "a_ascend_pt",
+            ("python3", "-c", 'analyse("{}")'),
+            'analyse("{}")',
+            """'analyse("COPY/a_ascend_pt")'""",
+        ),
+        ('q"_ascend_pt', ("python3", "-c", r'analyse("q\"_ascend_pt")'), "x", " COPY/"),
+    ],
+)
+def test_the_command_for_a_session_that_is_written_never_exports_it(
+    tmp_path: Path, name: str, argv: tuple[str, ...], code: str, ends_with: str
+) -> None:
+    folder = tmp_path / name
+    words = tuple(word.replace("{}", str(folder)) for word in argv)
+    session = Session(folder, "msprof", "collecting", export_argv=words, export_code=code)
+    copied, _, exported = export_command(session).partition(" COPY/")
+    assert copied == f"mkdir COPY && cp -r {shlex.quote(str(folder))}"
+    assert f" COPY/{exported}".endswith(ends_with) and str(tmp_path) not in exported
+    ended = export_command(replace(session, state="collected"))
+    assert "COPY" not in ended and shlex.split(ended) == list(words)
 
 
 def test_values_of_a_sparkline() -> None:
