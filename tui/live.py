@@ -96,6 +96,7 @@ class Live:
         self._news: list[Finding] = []
         self._news_timer: Timer | None = None
         self._settle_timer: Timer | None = None
+        self._sizes: tuple[Run | None, list[tuple[int, int]]] = None, []
         self._was_polling = self._was_hinted = False
 
     # ---- who follows ----
@@ -276,7 +277,19 @@ class Live:
             facts.append(self._shell.tr("live.lag", lag=f"{self.state.lag_s:.1f}"))
         if is_busy and pane.rows_per_s >= 1:
             facts.append(self._shell.tr("live.rows", n=f"{pane.rows_per_s:,.0f}"))
-        return facts
+        return [*facts, *self._of_ranks()]
+
+    def _of_ranks(self) -> list[str]:
+        """How much was recorded of the ranks, in a few words; all of it is on a page of its own."""
+        from npulse.core.watch.recorded import recorded_by_rank
+
+        run = self._shell.opened
+        if run is None:
+            return []
+        if self._sizes[0] is not run:  # once a batch, not once a drawing
+            found = recorded_by_rank(run.artifacts)
+            self._sizes = run, [(one.rank, one.size_bytes) for one in found if one.rank is not None]
+        return ranks_fact(self._sizes[1], self._shell.tr)
 
     def show_recorded(self, rows: Mapping[int | None, int]) -> None:
         """What there is of each rank, and how many of the rows that are shown."""
@@ -300,6 +313,14 @@ def live_fact(state: LiveState, gone_ns: int, dot: str, say: Say) -> str:
     if state.quiet_since_ns is not None:
         return say("live.quiet", dot=dot, time=since_text(state.quiet_since_ns, time.time_ns()))
     return say("live.rate", dot=dot, rate=rate_text(state.bytes_per_s))
+
+
+def ranks_fact(sizes: Sequence[tuple[int, int]], say: Say) -> list[str]:
+    """Of one or two ranks the bytes of each; of more their number, the least and the most."""
+    if len(sizes) <= 2:
+        return [say("live.rank-size", rank=rank, size=f"{n / 1e6:,.1f}") for rank, n in sizes]
+    least, most = (pick(n for _, n in sizes) for pick in (min, max))
+    return [say("live.ranks-size", n=len(sizes), least=f"{least / 1e6:,.1f}", most=f"{most / 1e6:,.1f}")]
 
 
 def rate_text(bytes_per_s: float) -> str:

@@ -12,7 +12,7 @@ from npulse.core.text import clock_text, since_text
 from npulse.core.watch.events import LiveState
 from npulse.core.watch.recorded import recorded_by_rank
 from npulse.tui.clipboard import passed_through
-from npulse.tui.live import live_fact, rate_text, recorded_lines, why_polling
+from npulse.tui.live import live_fact, ranks_fact, rate_text, recorded_lines, why_polling
 from npulse.tui.messages import tr
 from npulse.tui.terminal import terminal_from
 
@@ -85,3 +85,9 @@ def test_what_was_recorded_is_one_aligned_line_a_rank() -> None:
 def test_a_sequence_for_the_terminal_passes_a_multiplexer(environ: dict[str, str], wrapped: str) -> None:
     terminal = terminal_from(environ, is_tty=True, encoding="utf-8")
     assert passed_through("\x1b]9;x\x07", terminal) == wrapped
+
+
+def test_what_was_recorded_of_ranks_in_few_words() -> None:
+    assert ranks_fact([], say_en) == []
+    assert ranks_fact([(0, 1_250_000), (3, 0)], say_en) == ["rank 0: 1.2 MB", "rank 3: 0.0 MB"]
+    assert ranks_fact([(rank, (rank + 1) * 10**6) for rank in range(8)], say_en) == ["8 ranks: 1.0-8.0 MB"]

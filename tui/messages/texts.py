@@ -75,6 +75,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "live.found": ("{subject}: {message}", "{subject}：{message}"),
     "live.found-more": ("{subject}: {message} ({n} more)", "{subject}：{message}（另有 {n} 项）"),
     "live.rate": ("LIVE {dot} {rate}", "实时 {dot} {rate}"),
+    "live.rank-size": ("rank {rank}: {size} MB", "rank {rank}：{size} MB"),
+    "live.ranks-size": ("{n} ranks: {least}-{most} MB", "{n} 个 rank：{least}-{most} MB"),
     "live.rows": ("{n} rows/s", "{n} 行/秒"),
     "live.lag": ("lag {lag} s", "延迟 {lag} 秒"),
     "live.paused": ("paused", "已暂停"),
