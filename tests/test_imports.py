@@ -25,9 +25,11 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ),
     ("core.formats",),
     ("core.run",),
+    ("core.device", "core.config"),
+    ("core.doctor",),  # asks the devices
     ("core.calls",),
     ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
-    ("core.precision", "core.memory", "core.performance", "core.device"),
+    ("core.precision", "core.memory", "core.performance"),
     ("core.checkup", "core.capture", "core.watch", "core.report"),
     ("core.areas",),
     ("core.diff", "core.follow"),
