@@ -32,7 +32,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.precision", "core.memory", "core.performance"),
     ("core.checkup", "core.capture", "core.watch", "core.report"),
     ("core.areas",),
-    ("core.diff", "core.follow"),
+    ("core.diff", "core.follow", "core.rounds"),
     ("core.api",),
     ("keymaps", "sample_runs"),
     ("tui",),
