@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,15 @@ def nodes_of(tree: ast.AST, with_types: bool) -> Iterator[ast.AST]:
             yield from nodes_of(node, with_types)
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
 def imported(name: str, path: Path, with_types: bool = True) -> Iterator[tuple[int, str]]:
     """(line, target) of every import in a module, at any depth; targets of ours without "npulse."."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in nodes_of(ast.parse(path.read_text(encoding="utf-8"), str(path)), with_types):
+    for node in nodes_of(tree_of(path), with_types):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name.removeprefix("npulse.")
@@ -171,30 +177,42 @@ IN_CHILDREN = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import numpy  # allowed everywhere and half of the time
-for name in sys.argv[2:]:
-    out, into = os.pipe()
-    if not os.fork():
+for level in sys.argv[2:]:
+    names = level.split()
+    for name in names:
+        out, into = os.pipe()
+        if not os.fork():
+            try:
+                os.dup2(into, 1)
+                os.dup2(into, 2)
+                __import__("npulse." + name)
+                print("loaded", *sys.modules, flush=True)
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+            os._exit(0)
+        os.close(into)
+        with open(out, "rb") as told:
+            print(name, told.read().decode("utf-8", "replace").encode("unicode_escape").decode(), flush=True)
+        os.wait()
+    for name in names:
         try:
-            os.dup2(into, 1)
-            os.dup2(into, 2)
             __import__("npulse." + name)
-            print("loaded", *sys.modules, flush=True)
         except BaseException:
-            import traceback
-            traceback.print_exc()
-        os._exit(0)
-    os.close(into)
-    with open(out, "rb") as told:
-        print(name, told.read().decode("utf-8", "replace").encode("unicode_escape").decode(), flush=True)
-    os.wait()
+            pass  # told by its child
 """
 """An interpreter without this one's paths, and a child of it for each module."""
 
 
 @pytest.fixture(scope="module")
 def loaded_by() -> dict[str, str]:
-    """What each module of the core prints, and what is loaded, when it is imported before any other."""
-    words = [sys.executable, "-I", "-c", IN_CHILDREN, ROOT, *CORE_MODULES]
+    """What each module of the core prints, and what is loaded, when it is imported before any other of its
+    level. Those of lower levels are there already: they cannot need it, imports point downwards."""
+    levels = [
+        " ".join(name for name in CORE_MODULES if LEVEL.get(room_of(name), 0) == level)
+        for level in range(len(LEVELS))
+    ]
+    words = [sys.executable, "-I", "-c", IN_CHILDREN, ROOT, *levels]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = (line.split(" ", 1) for line in done.stdout.splitlines())
