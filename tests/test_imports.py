@@ -178,7 +178,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import numpy  # allowed everywhere and half of the time
 for level in sys.argv[2:]:
-    names = level.split()
+    names, before = level.split(), set(sys.modules)
     for name in names:
         out, into = os.pipe()
         if not os.fork():
@@ -186,7 +186,7 @@ for level in sys.argv[2:]:
                 os.dup2(into, 1)
                 os.dup2(into, 2)
                 __import__("npulse." + name)
-                print("loaded", *sys.modules, flush=True)
+                print("loaded", *set(sys.modules) - before, flush=True)
             except BaseException:
                 import traceback
                 traceback.print_exc()
