@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from ..errors import InputError
 from ..files import shown_path
 from ..findings import Problem
+from .config_json import ConfigJson, clean, parse_config_json
 from .text_lines import LineNotes, line_blocks
 
 MAX_TEXT_BYTES = 4 << 20
@@ -71,7 +71,8 @@ def read_acl_config(path: Path, *, root: Path | None = None) -> AclConfig:
     """The dump configuration in `path`.
 
     Problems (with line): values of a wrong type, switches that are neither "on" nor "off".
-    Raises InputError: no such file, a link out of `root`, more than 4 MB, no JSON (with its line), no "dump".
+    Raises InputError: no such file, a link out of `root`, more than 4 MB or 200,000 values, no JSON (with its
+    line), no "dump".
     """
     notes = LineNotes(shown_path(path, root))
     lines: list[str] = []
@@ -80,15 +81,23 @@ def read_acl_config(path: Path, *, root: Path | None = None) -> AclConfig:
     text = "\n".join(lines)
     if len(text) > MAX_TEXT_BYTES:
         raise InputError(f"the file is larger than {MAX_TEXT_BYTES:,} bytes", path=path, hint=_HINT)
-    document = _parsed(path, text)
-    dump = document.get("dump") if isinstance(document, dict) else None
+    return _config_in(parse_config_json(text, path), notes)
+
+
+def acl_config_in(text: ConfigJson) -> AclConfig:
+    """The same of JSON that was read before. Raises InputError where it has no object "dump"."""
+    return _config_in(text, LineNotes(str(text.path)))
+
+
+def _config_in(text: ConfigJson, notes: LineNotes) -> AclConfig:
+    dump = text.value.get("dump") if isinstance(text.value, dict) else None
     if not isinstance(dump, dict):
-        raise InputError('this is no acl.json: it has no object "dump"', path=path, hint=_HINT)
-    line_of = _lines_of_keys(lines, dump)
+        raise InputError('this is no acl.json: it has no object "dump"', path=text.path, hint=_HINT)
+    line_of = {key: text.places["dump", key].line for key in dump}
     take = _Taker(dump, line_of, notes)
     targets, inner_keys = _targets(take)
     return AclConfig(
-        path=path,
+        path=text.path,
         dump_path=take.text("dump_path"),
         dump_mode=take.text("dump_mode"),
         dump_level=take.text("dump_level"),
@@ -101,27 +110,8 @@ def read_acl_config(path: Path, *, root: Path | None = None) -> AclConfig:
         targets=targets,
         unknown_keys=(*_unknown(dump, _KEYS, ""), *inner_keys)[:_MAX_LISTED],
         line_of=line_of,
-        problems=notes.close(),
+        problems=(*text.problems, *notes.close()),
     )
-
-
-def _parsed(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"this is no JSON: {error.msg}", path=path, line=error.lineno, hint=_HINT) from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
-        raise InputError("this JSON is too deep or its numbers too long", path=path, hint=_HINT) from error
-
-
-def _lines_of_keys(lines: list[str], dump: Mapping[str, Any]) -> dict[str, int]:
-    """The first line that has each key of "dump"; the parser does not tell."""
-    found: dict[str, int] = {}
-    for line, text in enumerate(lines, 1):
-        for key in re.findall(r'"(\w+)"\s*:', text):
-            if key in dump:
-                found.setdefault(key, line)
-    return found
 
 
 class _Taker:
@@ -137,7 +127,7 @@ class _Taker:
 
     def text(self, key: str) -> str | None:
         value = self._take(key, "a text", lambda value: isinstance(value, str))
-        return None if value is None else _clean(value)
+        return None if value is None else clean(value)
 
     def switch(self, key: str) -> bool | None:
         value = self._take(key, '"on" or "off"', lambda value: value in ("on", "off"))
@@ -148,7 +138,7 @@ class _Taker:
             return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
         value = self._take(key, "a list of texts", is_texts)
-        return None if value is None else tuple(map(_clean, value))
+        return None if value is None else tuple(map(clean, value))
 
     def objects(self, key: str) -> list[dict[str, Any]] | None:
         def is_objects(value: Any) -> bool:
@@ -188,15 +178,10 @@ def _targets(take: _Taker) -> tuple[tuple[DumpTarget, ...] | None, tuple[str, ..
 
 
 def _unknown(members: Mapping[str, Any], known: frozenset[str], place: str) -> list[str]:
-    return [place + _clean(key[:100]) for key in members if key not in known]
-
-
-def _clean(text: str) -> str:
-    """Text that can be encoded: half a surrogate pair, which only an escape can make, becomes '?'."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return [place + clean(key[:100]) for key in members if key not in known]
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "an object"
-    return _clean(json.dumps(value, ensure_ascii=False)[:60])
+    return clean(json.dumps(value, ensure_ascii=False)[:60])
