@@ -1,6 +1,6 @@
 """Configurations of the dump tools: msprobe's config.json and CANN's acl.json made, checked, explained.
 
-What other rooms use (all keyword arguments are spelled as the tools spell their keys; `lang` is "en" or "zh"):
+What other rooms use (keyword arguments are spelled as the tools spell their keys; `lang` is "en" or "zh"):
 
     make.msprobe_config(*, dump_path, task="statistics", level="L1", rank=(), step=(), list=(), scope=(),
         tensor_list=(), data_mode=("all",), summary_mode=None, async_dump=False, dump_enable=None,
@@ -10,7 +10,7 @@ What other rooms use (all keyword arguments are spelled as the tools spell their
         dump_scene=None, watcher_nodes=()) -> dict
         Offline dump: model_name, layer. Overflow: dump_debug=True. Memory: dump_scene="lite_exception".
         Both raise UsageError where the rules of `check` would find an error; steps and ranks in either
-        grammar: "0|5-10", "0,5-10", [0, "5-10"]. Names are exact (acl) or parts of names (msprobe): see globs.
+        grammar: "0|5-10", "0,5-10", [0, "5-10"]. Names are whole (acl) or parts of names (msprobe): globs.
     make.config_text(config) -> str                          JSON as it is written
     make.write_config(config, path, *, force=False) -> None  beside, fsync, rename; UsageError where it exists
     globs.resolve(tool, patterns, names=None, *, lang) -> Resolved(items, notes)   'conv*' as the tool's list

@@ -41,8 +41,8 @@ def check_config(
     where = Where(cwd or Path.cwd(), cwd is not None) if is_here else None
     form = recognise(text.value)
     if form is None:
-        told = (say(TEXTS, "form-unknown", lang),)
-        return Report("config", str(path), "unknown", problems=text.problems, told=told)
+        unknown = (say(TEXTS, "form-unknown", lang),)
+        return Report("config", str(path), "unknown", problems=text.problems, told=unknown)
     faults = Faults(text, str(path), lang)
     translation = _look(form, text, faults, where, msprobe_version, names)
     findings = faults.close()
@@ -73,7 +73,7 @@ def findings_of(
     lang: Lang = "en",
     is_here: bool = False,
 ) -> tuple[Finding, ...]:
-    """The findings of a configuration that is not a file yet; tool: where it is known. () for no known form."""
+    """The findings of a configuration that is not a file yet. () where its form is not known."""
     text = parse_config_json(json.dumps(config, ensure_ascii=False, indent=4), Path("config"))
     form = tool or recognise(text.value)
     if form is None:
@@ -113,7 +113,8 @@ def _look(
 def _check_mindspore(value: Mapping[str, Any], faults: Faults) -> None:
     """Only what goes wrong most: the path that is not absolute, steps that cannot be read."""
     faults.remark("mindspore-form")
-    settings = value.get("common_dump_settings")
+    at = ("common_dump_settings",)
+    settings = value.get(at[0])
     if not isinstance(settings, dict):
         faults.add(
             "type", ("common_dump_settings",), "type-object", value=settings, key="common_dump_settings"

@@ -65,7 +65,10 @@ def _check_task(value: Mapping[str, Any], faults: Faults, family: str | None) ->
     if not known:
         everywhere = sorted({t for tasks in v.TASKS.values() for t in tasks})
         near = nearest(task, everywhere)
-        values = {"value": task, "choices": ", ".join(v.TASKS[family] if family else everywhere)}
+        values: dict[str, Any] = {
+            "value": task,
+            "choices": ", ".join(v.TASKS[family] if family else everywhere),
+        }
         faults.add("task", ("task",), "value-near" if near else "value", near=near or "", **values)
     elif family is not None and family not in known:
         other = v.RENAMED_TASKS.get(task)
@@ -111,14 +114,8 @@ def check_numbers(value: Mapping[str, Any], path: JsonPath, key: str, faults: Fa
         return
     found = parse_msprobe(items)
     if isinstance(found, StepFault):
-        faults.add(
-            "step",
-            (*path, key, found.at),
-            f"{found.key}-msprobe",
-            part=found.part,
-            turned=turned(found.part),
-            key=key,
-        )
+        values: dict[str, Any] = {"part": found.part, "turned": turned(found.part), "key": key}
+        faults.add("step", (*path, key, found.at), f"{found.key}-msprobe", **values)
 
 
 def _check_path(value: Mapping[str, Any], faults: Faults, where: Where | None) -> None:

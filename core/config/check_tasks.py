@@ -46,9 +46,8 @@ def check_task_options(
             continue
         owners = [name for name, keys in v.SECTION_KEYS.items() if key in keys]
         if owners:
-            faults.add(
-                "no-effect", (*path, key), "option-of-other", key=key, owners=", ".join(owners[:3]), task=task
-            )
+            shown = ", ".join(owners[:3])
+            faults.add("no-effect", (*path, key), "option-of-other", key=key, owners=shown, task=task)
         else:
             faults.unknown_option((*path, key), known)
     for key, choices in _CHOICES.get(task, {}).items():
@@ -102,10 +101,10 @@ def _check_summary_mode(
     if not mode:
         return
     if isinstance(mode, list):
+        known = ", ".join(v.MINDSPORE_STATISTICS)
         for at, word in enumerate(mode):
             if word not in v.MINDSPORE_STATISTICS:
-                choices = ", ".join(v.MINDSPORE_STATISTICS)
-                faults.add("summary-mode", (*path, at), "value", value=word, choices=choices)
+                faults.add("summary-mode", (*path, at), "value", value=word, choices=known)
         faults.remark("summary-list")
         return
     if not isinstance(mode, str):

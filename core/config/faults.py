@@ -95,7 +95,7 @@ class Faults:
             self.add("unknown-key", path, "unknown-key", severity=severity, key=key, known=", ".join(known))
 
     def unknown_option(self, path: JsonPath, known: Collection[str]) -> None:
-        """The same in msprobe's file, where people keep notes of their own: an error only for a slip of the pen."""
+        """The same in msprobe's file, where people keep notes: an error only for a slip of the pen."""
         self.unknown_key(path, known, "warning")
 
     # ---- values by type ----
@@ -136,7 +136,7 @@ class Faults:
         if value is None or value in choices:
             return value
         near = nearest(value, choices)
-        values = {"value": value, "choices": ", ".join(choices)}
+        values: dict[str, Any] = {"value": value, "choices": ", ".join(choices)}
         if near:
             self.add(rule, (*path, key), "value-near", near=near, **values)
         else:

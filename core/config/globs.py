@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from npulse.core.errors import InputError, NpulseError, UsageError
 from npulse.core.text import Lang, say
 
+from .texts_globs import TEXTS
+
 if TYPE_CHECKING:
     from npulse.core.run.model import Artifact
 
@@ -24,52 +26,10 @@ _MAX_FILES = 100_000
 _SHOWN = 5
 _SPECIAL = re.compile(r"[*?]|\[[^\]]+\]")
 
-TEXTS: dict[str, tuple[str, str]] = {
-    "all": ("'{pattern}' is everything: no list is needed.", "'{pattern}' 表示全部：不需要列表。"),
-    "found": (
-        "'{pattern}' is {n} of the {of} given names.",
-        "'{pattern}' 对应给定的 {of} 个名称中的 {n} 个。",
-    ),
-    "part": (
-        "'{pattern}' becomes \"{part}\", which msprobe looks for inside of names: the same.",
-        "'{pattern}' 写成 \"{part}\"，msprobe 按子串匹配：含义相同。",
-    ),
-    "part-more": (
-        "'{pattern}' becomes \"{part}\", which msprobe looks for anywhere in a name: it selects more than the glob "
-        "(--name-list DUMP resolves it exactly).",
-        "'{pattern}' 写成 \"{part}\"，msprobe 在名称任意位置匹配：比通配符选得更多（--name-list DUMP 可精确解析）。",
-    ),
-    "also": (
-        "msprobe also selects {n} names that the globs do not: {names}.",
-        "msprobe 还会多选通配符之外的 {n} 个名称：{names}。",
-    ),
-    "absent": (
-        "'{pattern}' is none of the {of} given names{near}.",
-        "'{pattern}' 不在给定的 {of} 个名称之中{near}。",
-    ),
-    "near": (" (near: {names})", "（相近：{names}）"),
-    "cannot": (
-        "acl.json takes whole operator names, no globs: '{pattern}' cannot be written",
-        "acl.json 只接受完整算子名，不支持通配符：无法写出 '{pattern}'",
-    ),
-    "cannot-hint": (
-        "give --name-list with an earlier dump of the model, a run, or a file with one operator name a line",
-        "用 --name-list 给出该模型以前的 dump、运行目录，或每行一个算子名的文件",
-    ),
-    "no-part": (
-        "'{pattern}' has no fixed part that msprobe could look for",
-        "'{pattern}' 没有可供 msprobe 匹配的固定部分",
-    ),
-    "none": (
-        "'{pattern}' matches none of the {of} given names{near}",
-        "'{pattern}' 与给定的 {of} 个名称都不匹配{near}",
-    ),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What goes into the tool's list: items, () with is_all for everything; notes: what was done, for people."""
+    """What goes into the tool's list: items, () with is_all for everything; notes for people."""
 
     items: tuple[str, ...]
     is_all: bool
@@ -173,7 +133,7 @@ def names_in(path: Path) -> tuple[str, ...]:
 
 
 def _listed(path: Path) -> tuple[str, ...] | None:
-    """The lines of a plain list of names; None for folders, for JSON, and for anything that is no such list."""
+    """The lines of a plain list of names; None for folders, JSON, and what is no such list."""
     from npulse.core.formats.text_lines import LineNotes, line_blocks
 
     if not path.is_file() or path.suffix.lower() in (".json", ".npy", ".pt", ".bin", ".csv"):

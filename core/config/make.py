@@ -39,8 +39,8 @@ def msprobe_config(
     version: str | None = None,
     lang: Lang = "en",
 ) -> dict[str, Any]:
-    """config.json of msprobe. list: parts of names (`globs.resolve`). dump_enable: the switch that is edited at
-    run time (26.x). overflow_nums: of the task overflow_check (1.x, 8.x). version: of msprobe, for its rules.
+    """config.json of msprobe. list: parts of names (`globs.resolve`). dump_enable: the switch that is edited
+    at run time (26.x). overflow_nums: of task overflow_check (1.x, 8.x). version: of msprobe, for its rules.
 
     UsageError with the first fault.
     """

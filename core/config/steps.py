@@ -17,7 +17,7 @@ MAX_ACL_PARTS = 100
 MAX_ACL_STEP = 2**32 - 1
 """GE reads 32-bit numbers; acl itself names no bound, and no program runs that long."""
 MAX_MSPROBE = 1_000_000
-"""STEP_RANK_MAXIMUM_VALUE in msprobe/core/common/const.py (1.2.2 to 26.2.0): the largest step, rank and count."""
+"""STEP_RANK_MAXIMUM_VALUE in msprobe/core/common/const.py: the largest step and rank, and how many."""
 
 _PART = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _SIGNED_PART = re.compile(r"\s*\+?([0-9]+)\s*(?:-\s*\+?([0-9]+)\s*)?")  # what int() takes of "3" and "3-5"
@@ -73,7 +73,7 @@ def parse_msprobe(items: Sequence[Any]) -> Steps | StepFault:
 
 
 def parse_any(written: str | int | Iterable[Any]) -> Steps | StepFault:
-    """Steps in either grammar, as a person types them: "0|5-10", "0,5-10", "[0,\\"5-10\\"]", [0, "5-10"], 3."""
+    """Steps in either grammar, as a person types them: "0|5-10", "0,5-10", [0, "5-10"], 3."""
     if isinstance(written, bool):
         return StepFault("step-item", shown_item(written), 1)
     if isinstance(written, int):

@@ -1,5 +1,5 @@
-"""Keys and values that the tools know: of acl.json as CANN documents them, of config.json as msprobe's sources
-(1.2.2, 8.3.3 and 26.2.0) take them."""
+"""Keys and values that the tools know: of acl.json as CANN documents them, of config.json as msprobe does
+(its sources of 1.2.2, 8.3.3 and 26.2.0)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ TOP_KEYS: Mapping[str, tuple[str, ...]] = {
     "is_deterministic": (OLD,),
     "acl_config": (OLD,),
 }
-"""Key -> families that read it. dump_enable and extra_info are not in 8.3.3 (msprobe/core/common_config.py)."""
+"""Key -> families that read it (msprobe/core/common_config.py of each)."""
 
 _COMMON = ("scope", "list", "data_mode", "summary_mode")
 SECTION_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -130,7 +130,7 @@ RENAMED_TASKS: Mapping[str, str] = {
 
 
 def family_of(version: str | None) -> str | None:
-    """The family of a version text ("26.2.0", "8.3.3", "1.2"); None where none or an unreadable one is given."""
+    """The family of a version text ("26.2.0", "8.3.3"); None where none or an unreadable one is given."""
     head = (version or "").strip().lstrip("vV").partition(".")[0]
     if not head.isascii() or not head.isdigit() or len(head) > 4:
         return None

@@ -21,7 +21,7 @@ _MAX_PART = 255
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The working directory of the program; is_given: somebody said so, else it is only where the check runs."""
+    """The working directory of the program; is_given: somebody said so, else it is only ours."""
 
     cwd: Path
     is_given: bool = False

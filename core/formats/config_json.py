@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json.decoder import scanstring
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,8 @@ _WORDS: Mapping[str, Any] = {
     **{"true": True, "false": False, "null": None},
     **{"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")},
 }
+
+_decoder: Any = json.JSONDecoder()  # its own scanner of strings says where they end
 
 JsonPath = tuple[str | int, ...]
 """Keys and list indices from the root: ("dump", "dump_list", 0, "layer")."""
@@ -127,7 +128,7 @@ class _Parser:
 
     def _string(self, at: int) -> str:
         try:
-            found, self.end = scanstring(self.text, at + 1, True)
+            found, self.end = _decoder.parse_string(self.text, at + 1, True)
         except json.JSONDecodeError as error:
             raise self.error(error.msg, error.pos) from None
         return clean(found)

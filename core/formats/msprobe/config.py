@@ -1,4 +1,4 @@
-"""config.json of msprobe: what a capture was asked for. Only what the file says, no defaults, no judgement."""
+"""config.json of msprobe: what a capture was asked for. Only what the file says, no defaults."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class MsprobeConfig:
     """The top level and the section of its task. None: not there, or of a wrong type (then a problem).
 
     rank, step: as written, ints and range texts. section: the key whose options hold, None where there is no
-    such object; list, scope, tensor_list, data_mode: of that section, () as written. summary_mode: a text, or a
-    tuple of statistics (MindSpore).
+    such object; list, scope, tensor_list, data_mode: of that section. summary_mode: a text, or a tuple of
+    statistics (MindSpore).
     """
 
     path: Path
@@ -83,7 +83,7 @@ def msprobe_config_in(text: ConfigJson) -> MsprobeConfig:
 
 
 class _Taker:
-    """Takes values out of one object by key and type, and notes those of another type. null is "not there"."""
+    """Takes values out of one object by key and type, and notes those of another type. null: not there."""
 
     def __init__(
         self,
