@@ -154,12 +154,15 @@ def first_area(run: Run) -> str:
     return next((area.id for area in AREAS if area.is_built and area.id in found), "precision")
 
 
+_OTHER_RULES = (".config.rules",)
+"""Modules of rules that belong to a command without a pane."""
+
+
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule of every area that is built, sorted by id."""
+    """Every rule of every area that is built and of every other command, sorted by id."""
     found: list[Rule] = []
-    for area in AREAS:
-        if area.is_built:
-            found += import_module(area.rules, __package__).RULES
+    for module in (*(area.rules for area in AREAS if area.is_built), *_OTHER_RULES):
+        found += import_module(module, __package__).RULES
     return tuple(sorted(found, key=lambda rule: rule.id))
 
 

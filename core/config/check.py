@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from npulse.core.findings import Finding, Report, verdict_from
+from npulse.core.findings import Finding, Problem, Report, verdict_from, worst_verdict
 from npulse.core.formats.config_json import ConfigJson, parse_config_json, read_config_json
 from npulse.core.text import Lang, say
 
@@ -61,6 +61,28 @@ def check_config(
         summary=summary,
         problems=text.problems,
         told=tuple(told),
+    )
+
+
+def merged(reports: Sequence[Report], problems: Sequence[Problem] = ()) -> Report:
+    """Several files as one report. problems: of those that could not be read at all."""
+    if len(reports) == 1 and not problems:
+        return reports[0]
+    findings = tuple(f for report in reports for f in report.findings)
+    told = tuple(f"{report.run}: {line}" for report in reports for line in report.told)
+    verdicts = [report.verdict for report in reports]
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(report.counts)
+    return Report(
+        command="config",
+        run=" ".join((*(report.run for report in reports), *(p.artifact for p in problems))),
+        verdict=worst_verdict((*verdicts, "incomplete") if problems else verdicts),
+        findings=findings,
+        counts=dict(counts),
+        summary={"files": {report.run: dict(report.summary) for report in reports}},
+        problems=(*problems, *(p for report in reports for p in report.problems)),
+        told=told,
     )
 
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from npulse.core.errors import InputError
+
 from . import vocabulary as v
 from .globs import has_glob
 
 Form = Literal["acl", "msprobe", "mindspore", "documents"]
+
+
+class UnknownForm(InputError):
+    """JSON, but no configuration that is known here."""
+
+    exit_code = 4
+
 
 _MINDSPORE = ("common_dump_settings", "e2e_dump_settings")
 

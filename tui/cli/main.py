@@ -18,11 +18,12 @@ COMMANDS = (
     "keys",
     "diff",
     "watch",
+    "config",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    *("recheck", "capture", "config", "merge"),
+    *("recheck", "capture", "merge"),
     *("report", "serve", "doctor", "cache", "plugin", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""

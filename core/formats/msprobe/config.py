@@ -48,7 +48,7 @@ class MsprobeConfig:
 def read_msprobe_config(path: Path, *, root: Path | None = None) -> MsprobeConfig:
     """The configuration in `path`. Problems (with line): values of a wrong type.
 
-    Raises InputError as read_config_json, and where neither "task" nor "dump_path" is there.
+    Raises InputError as read_config_json, and for what has no key of it.
     """
     return msprobe_config_in(read_config_json(path, root=root))
 
@@ -56,7 +56,7 @@ def read_msprobe_config(path: Path, *, root: Path | None = None) -> MsprobeConfi
 def msprobe_config_in(text: ConfigJson) -> MsprobeConfig:
     """The same of JSON that was read before. Raises InputError where it is no msprobe configuration."""
     members = text.value
-    if not isinstance(members, dict) or not {"task", "dump_path"} & members.keys():
+    if not isinstance(members, dict) or not _is_one(members):
         raise InputError("this is no msprobe config.json", path=text.path, hint=_HINT)
     notes = LineNotes(str(text.path))
     top = _Taker(members, text.places, notes)
@@ -79,6 +79,13 @@ def msprobe_config_in(text: ConfigJson) -> MsprobeConfig:
         data_mode=inner.texts("data_mode"),
         summary_mode=inner.text_or_texts("summary_mode"),
         problems=(*text.problems, *notes.close()),
+    )
+
+
+def _is_one(members: Mapping[str, Any]) -> bool:
+    """Whether it has a key of the top level, or the section of a task."""
+    return bool({*TOP_TEXTS, "rank", "step"} & members.keys()) or any(
+        isinstance(value, dict) for value in members.values()
     )
 
 
