@@ -14,7 +14,7 @@ from npulse.core.text import Lang, say
 
 from .check_acl import check_acl, turned
 from .check_msprobe import check_msprobe
-from .faults import Faults
+from .faults import Faults, by_severity
 from .forms import Form, recognise
 from .steps import StepFault, parse_acl
 from .texts import TEXTS
@@ -68,7 +68,8 @@ def merged(reports: Sequence[Report], problems: Sequence[Problem] = ()) -> Repor
     """Several files as one report. problems: of those that could not be read at all."""
     if len(reports) == 1 and not problems:
         return reports[0]
-    findings = tuple(f for report in reports for f in report.findings)
+    found = (finding for report in reports for finding in report.findings)
+    findings = tuple(sorted(found, key=by_severity))
     told = tuple(f"{report.run}: {line}" for report in reports for line in report.told)
     verdicts = [report.verdict for report in reports]
     counts: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """How many bytes a capture will write, from what it selects and, where there is one, an earlier dump.
 
-Without an earlier dump nobody knows the tensors: only a class of cost is told. With one the selected entries are
-added up, tensor by tensor; what cannot be known from it (other levels, more steps) widens the bounds or
+Without an earlier dump nobody knows the tensors: only a class of cost is told. With one the selected entries
+are added up, tensor by tensor; what cannot be known from it (other levels, more steps) widens the bounds or
 takes them away.
 """
 
@@ -37,8 +37,8 @@ _SPREAD = 1.5  # two runs of one model seldom differ by more: batch and sequence
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Bytes; None: unknown. bytes_likely: of all steps and ranks that are selected; of one step where steps are
-    not limited (is_per_step), then bytes_at_most is None. notes: keys and values of the words in `told`."""
+    """Bytes; None: unknown. bytes_likely: of all steps and ranks that are selected; of one step where steps
+    are not limited (is_per_step), then bytes_at_most is None. notes: keys and values for `told`."""
 
     cost: Cost
     bytes_at_least: int | None = None
@@ -68,8 +68,8 @@ def estimate_bytes(
 ) -> Estimate:
     """What a capture under `config` (of either tool) will write.
 
-    like: an earlier dump of the same program, or a run that holds one. n_ranks, n_steps: of the job, where the
-    configuration does not limit them (default: ranks of `like`, steps unknown).
+    like: an earlier dump of the same program, or a run that holds one. n_ranks, n_steps: of the job, where
+    the configuration does not limit them (default: ranks of `like`, steps unknown).
     """
     form = recognise(config)
     if form == "acl":

@@ -28,7 +28,7 @@ Lines = list[tuple[str, str]]
 def explain_config(
     path: Path, *, cwd: Path | None = None, names: Sequence[str] = (), lang: Lang = "en"
 ) -> tuple[str, ...]:
-    """One file in words, a line a fact. cwd: where the program is started. names: for globs of the documents' form.
+    """One file in words, a line a fact. cwd: where the program is started. names: for the documents' globs.
 
     InputError: it cannot be read. UnknownForm (exit code 4): none that is known.
     """

@@ -61,7 +61,7 @@ class Faults:
                 area="config",
                 severity=severity,
                 rule=rule,
-                role=_ROLES[severity],
+                role="suspect" if rule == "config.relative-path" else _ROLES[severity],
                 subject=shown_path(path),
                 message=message,
                 next_step=next_step,
@@ -82,8 +82,8 @@ class Faults:
 
     def close(self) -> tuple[Finding, ...]:
         """All that was found: errors first, then by line."""
-        ordered = sorted(self._found, key=lambda f: (_ORDER[f.severity], f.location.line or 0))
-        return tuple(ordered[:MAX_FINDINGS])
+        by_line = sorted(self._found, key=lambda finding: finding.location.line or 0)
+        return tuple(sorted(by_line, key=by_severity)[:MAX_FINDINGS])
 
     def unknown_key(self, path: JsonPath, known: Collection[str], severity: Severity = "error") -> None:
         """A key that the tool does not read, with the one that was probably meant."""
@@ -173,6 +173,11 @@ class Faults:
 
 
 _ABSENT: Any = object()
+
+
+def by_severity(finding: Finding) -> int:
+    """Errors sort before warnings, these before notes."""
+    return _ORDER[finding.severity]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

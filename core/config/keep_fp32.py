@@ -1,9 +1,9 @@
 """Lists with which a compiler keeps single layers in float32, to compare a run with one layer exact.
 
 Sources (public documentation of ATC, CANN 8.0 to 9.1): `--keep_dtype` (hiascend.com, atlasatcparam_16_0074)
-takes a text file with one operator name of the original model a line, or OpType::TYPE; such operators keep the
-precision of the original graph. `--modify_mixlist` (atlasatcparam_16_0071) takes JSON in which "black-list"
-"to-add" names operator *types* that mixed precision must not reduce. Neither is a list of PyTorch modules:
+takes a text file with one operator name of the original model a line, or OpType::TYPE; such operators keep
+the precision of the original graph. `--modify_mixlist` (atlasatcparam_16_0071) takes JSON in which
+"black-list" "to-add" names operator *types* that mixed precision must not reduce. Neither is a list of PyTorch modules:
 eager PyTorch has none, there a module keeps float32 inside of torch.autocast(..., enabled=False).
 """
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npulse.core.errors import InputError, UsageError
-from npulse.core.text import Lang, safe_text
+from npulse.core.text import Lang, safe_text, say
 
 from .options import emit, talk, version
 
 if TYPE_CHECKING:
+    from npulse.core.config.globs import Tool
     from npulse.core.findings import Problem, Report
 
 
@@ -84,7 +85,7 @@ def run_check(
     strict: bool,
     lang: Lang,
 ) -> int:
-    """All files as one report. 0 no error, 1 an error, 2 a file that cannot be read, 4 a form that is not known."""
+    """All files as one report. 0 no error, 1 an error, 2 an unreadable file, 4 a form that is not known."""
     from npulse.core.config.check import check_config, merged
     from npulse.core.config.globs import names_in
     from npulse.core.findings import Problem
@@ -139,7 +140,8 @@ def _from_document(
             path=asked.document,
             hint=f"npulse config check {asked.document}",
         )
-    tool = "acl" if asked.tool == "acl" else "msprobe" if asked.tool == "msprobe" else None
+    tools: dict[str | None, Tool] = {"acl": "acl", "msprobe": "msprobe"}
+    tool = tools.get(asked.tool)
     made = translate(text.value, tool=tool, names=names, lang=lang)
     assert made.config is not None  # without a collector of faults it raises
     return made.config, made.notes
@@ -177,6 +179,7 @@ def _new_msprobe(
 ) -> tuple[Mapping[str, Any], Sequence[str]]:
     from npulse.core.config.globs import resolve
     from npulse.core.config.make import msprobe_config
+    from npulse.core.config.texts_translate import TEXTS
     from npulse.core.config.vocabulary import OLD, family_of
 
     _refuse(asked, "msprobe", ("scene", "stats", "op_switch", "watcher_nodes"))
@@ -200,7 +203,9 @@ def _new_msprobe(
         version=asked.msprobe_version,
         lang=lang,
     )
-    return config, resolved.notes
+    if asked.model is None:
+        return config, resolved.notes
+    return config, (*resolved.notes, say(TEXTS, "model-msprobe", lang, name=asked.model))
 
 
 _SPELT = {"op_switch": "--op-switch", "watcher_nodes": "--watcher-nodes", "summary_mode": "--summary-mode"}
@@ -224,4 +229,6 @@ def _talk_of_findings(config: Mapping[str, Any], msprobe_version: str | None, la
     from npulse.core.config.check import findings_of
 
     for finding in findings_of(config, msprobe_version=msprobe_version, lang=lang, is_here=True):
-        talk(f"npulse: {finding.subject}: {finding.message} {finding.next_step}".rstrip())
+        talk(f"npulse: {finding.subject}: {finding.message}")
+        if finding.next_step:
+            talk(f"  {finding.next_step}")

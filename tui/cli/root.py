@@ -384,7 +384,7 @@ def config_check(
     strict: o.StrictOption = False,
     lang: o.LangOption = None,
 ) -> int:
-    """Check configurations by every rule of their tool. 1: an error; 2: unreadable; 4: no form that is known."""
+    """Check configurations by every rule of their tool. 1: an error; 2: unreadable; 4: no known form."""
     from .config import run_check
 
     return run_check(
@@ -405,7 +405,7 @@ def config_explain(
     name_list: NameListOption = None,
     lang: o.LangOption = None,
 ) -> int:
-    """What will be recorded and what not, where, at what cost, who loads the file, and how to open the result."""
+    """What will be recorded and what not, where, at what cost, who loads the file, how to open the result."""
     from .config import run_explain
 
     return run_explain(files, cwd=cwd, name_list=name_list, lang=o.chosen_lang(lang))
