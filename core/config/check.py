@@ -12,11 +12,11 @@ from npulse.core.findings import Finding, Problem, Report, verdict_from, worst_v
 from npulse.core.formats.config_json import ConfigJson, parse_config_json, read_config_json
 from npulse.core.text import Lang, say
 
-from .check_acl import check_acl, turned
+from .check_acl import check_acl
 from .check_msprobe import check_msprobe
 from .faults import Faults, by_severity
 from .forms import Form, recognise
-from .steps import StepFault, parse_acl
+from .steps import StepFault, parse_acl, turned
 from .texts import TEXTS
 from .translate import Translation, translate
 from .vocabulary import family_of
@@ -42,7 +42,7 @@ def check_config(
     form = recognise(text.value)
     if form is None:
         unknown = (say(TEXTS, "form-unknown", lang),)
-        return Report("config", str(path), "unknown", problems=text.problems, told=unknown)
+        return Report("config", str(path), "unknown", told=unknown)
     faults = Faults(text, str(path), lang)
     translation = _look(form, text, faults, where, msprobe_version, names)
     findings = faults.close()
@@ -55,11 +55,10 @@ def check_config(
     return Report(
         command="config",
         run=str(path),
-        verdict=verdict_from(findings, text.problems),
+        verdict=verdict_from(findings),
         findings=findings,
         counts={"errors": counted["error"], "warnings": counted["warning"], "notes": counted["note"]},
         summary=summary,
-        problems=text.problems,
         told=tuple(told),
     )
 
@@ -119,7 +118,7 @@ def _look(
     for path, _ in text.repeated:
         faults.add("repeated-key", path, "repeated", key=path[-1])
     if form == "documents":
-        faults.add("documents-form", (), "documents-form")
+        faults.add("documents-form", (), "documents-form", file=str(text.path))
         return translate(text.value, names=names or None, lang=faults.lang, faults=faults)
     if form == "acl":
         if "dump" in text.value:

@@ -10,7 +10,7 @@ from npulse.core.formats.config_json import JsonPath
 from . import vocabulary as v
 from .faults import Faults, nearest
 from .globs import has_glob
-from .steps import StepFault, parse_acl
+from .steps import StepFault, parse_acl, turned
 from .where import Where, check_acl_path
 
 _DUMP: JsonPath = ("dump",)
@@ -77,12 +77,6 @@ def _check_step(dump: Mapping[str, Any], faults: Faults) -> None:
     single = next((part for part in text.split("|") if "-" in part and len({*part.split("-")}) == 1), None)
     if single is not None:
         faults.add("step-ge", path, "step-ge", part=single, first=single.partition("-")[0])
-
-
-def turned(part: str) -> str:
-    """A range the other way round."""
-    first, _, last = part.partition("-")
-    return f"{last}-{first}"
 
 
 def _check_stats(dump: Mapping[str, Any], chosen: Mapping[str, str | None], faults: Faults) -> None:

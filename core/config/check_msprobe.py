@@ -10,11 +10,10 @@ from typing import Any
 from npulse.core.formats.config_json import JsonPath
 
 from . import vocabulary as v
-from .check_acl import turned
 from .check_tasks import check_task_options
 from .faults import Faults, nearest
 from .globs import has_glob
-from .steps import StepFault, parse_msprobe
+from .steps import StepFault, parse_msprobe, turned
 from .where import Where, check_msprobe_path
 
 _ENTRY = re.compile(r"[A-Za-z_]\w*\..*\.\d+\.(?:forward|backward)", re.DOTALL)
@@ -74,7 +73,7 @@ def _check_task(value: Mapping[str, Any], faults: Faults, family: str | None) ->
         other = v.RENAMED_TASKS.get(task)
         instead = other if other in v.TASKS[family] else ", ".join(v.TASKS[family])
         faults.add("task", ("task",), f"task-not-in-{family}", task=task, instead=instead)
-    elif len(known) == 1:
+    elif family is None and len(known) == 1:
         faults.add("task", ("task",), f"task-only-in-{known[0]}", severity="warning", task=task)
     if task in v.MINDSPORE_TASKS:
         faults.remark("task-mindspore", task=task)
@@ -155,6 +154,7 @@ def _check_level(task: str, level: str, section: Mapping[str, Any] | None, fault
     if level == "L2":
         if task != "tensor":
             faults.add("level", ("level",), "level-l2-task", task=task)
+            return
         names = (section or {}).get("list")
         if not isinstance(names, list) or len(names) != 1:
             at: JsonPath = (task, "list") if section and "list" in section else ("level",)
@@ -189,7 +189,7 @@ def _check_selection(section: Mapping[str, Any], task: str, level: str, faults: 
         faults.add("scope", (*path, "scope"), "scope-two", n=len(scope))
     elif scope:
         _check_scope_names(scope, path, level, faults)
-    if scope and names:
+    if scope and names and level != "L2":
         faults.add("list", (*path, "list"), "list-and-scope", severity="note")
     if kept and level == "debug":
         faults.add("no-effect", (*path, "tensor_list"), "tensor-list-debug")

@@ -3,8 +3,8 @@
 Sources (public documentation of ATC, CANN 8.0 to 9.1): `--keep_dtype` (hiascend.com, atlasatcparam_16_0074)
 takes a text file with one operator name of the original model a line, or OpType::TYPE; such operators keep
 the precision of the original graph. `--modify_mixlist` (atlasatcparam_16_0071) takes JSON in which
-"black-list" "to-add" names operator *types* that mixed precision must not reduce. Neither is a list of PyTorch modules:
-eager PyTorch has none, there a module keeps float32 inside of torch.autocast(..., enabled=False).
+"black-list" "to-add" names operator *types* that mixed precision must not reduce. Neither names modules of
+PyTorch: in eager mode there is no such list, a module keeps float32 inside of autocast(enabled=False).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from npulse.core.errors import InputError, UsageError
 from npulse.core.text import Lang
 
 from . import vocabulary as v
-from .steps import StepFault, Steps, as_acl, as_msprobe, parse_any
+from .steps import StepFault, Steps, as_acl, as_msprobe, parse_any, turned
 
 StepsLike = str | int | Iterable[int | str]
 """Steps or ranks in either grammar: "0|5-10", "0,5-10", 3, [0, "5-10"]; "" and () are all."""
@@ -142,8 +142,7 @@ def steps_of(written: StepsLike) -> Steps:
         return found
     from .texts import NEXT, TEXTS
 
-    first, _, last = found.part.partition("-")
-    values = {"part": found.part, "at": found.at, "turned": f"{last}-{first}", "key": "step"}
+    values = {"part": found.part, "at": found.at, "turned": turned(found.part), "key": "step"}
     key = found.key if found.key in TEXTS else f"{found.key}-msprobe"
     hint = NEXT[key][0].format(**values) if key in NEXT else None
     raise UsageError("steps: " + TEXTS[key][0].format(**values), hint=hint)

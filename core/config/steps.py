@@ -115,6 +115,12 @@ def union(steps: Steps) -> Steps:
     return tuple(merged)
 
 
+def turned(part: str) -> str:
+    """A range the other way round."""
+    first, _, last = part.partition("-")
+    return f"{last}-{first}"
+
+
 def shown_item(item: Any) -> str:
     """A value in few characters."""
     return (item if isinstance(item, str) else repr(item))[:40]

@@ -508,8 +508,8 @@ NEXT: dict[str, tuple[str, str]] = {
     "load-module": ("e.g. Module.fc1.Linear.forward.0", "例如 Module.fc1.Linear.forward.0"),
     "no-dump": ('{"dump": {...}} around them', '用 {"dump": {...}} 包住'),
     "documents-form": (
-        "npulse config new --from FILE -o OUT writes the translation below",
-        "npulse config new --from FILE -o OUT 写出下面的翻译",
+        "npulse config new --from {file} -o OUT writes the translation",
+        "npulse config new --from {file} -o OUT 写出翻译",
     ),
     "mindspore-path": ("write an absolute path", "写绝对路径"),
 }

@@ -19,7 +19,8 @@ from . import vocabulary as v
 from .forms import dump_of
 from .globs import Tool, has_glob, resolve
 from .make import acl_config, config_text, msprobe_config
-from .steps import StepFault, Steps, parse_any, union
+from .steps import StepFault, Steps, parse_any, turned, union
+from .texts import TEXTS as CHECK_TEXTS
 from .texts_translate import TEXTS
 
 if TYPE_CHECKING:
@@ -116,6 +117,13 @@ class _Reading:
             raise UsageError(say(TEXTS, key, self.lang, **values))
         self._faults.add_told(rule, at, say(TEXTS, key, self.lang, **values))
 
+    def _wrong_step(self, fault: StepFault, at: JsonPath) -> None:
+        if self._faults is None or fault.key not in CHECK_TEXTS:
+            self.wrong("step", at, "step-wrong", part=fault.part)
+            return
+        self._is_bad = True
+        self._faults.add("step", at, fault.key, part=fault.part, at=fault.at, turned=turned(fault.part))
+
     def items(self, dump: Mapping[str, Any]) -> list[_Item] | None:
         """The items of dump_list; None where one of them cannot be read."""
         targets = dump.get("dump_list")
@@ -163,7 +171,7 @@ class _Reading:
         is_such = isinstance(written, (str, int, list))
         steps = parse_any(written) if is_such else StepFault("step-part", str(written)[:40], 1)
         if isinstance(steps, StepFault):
-            self.wrong("step", (*at, "dump_step"), "step-wrong", part=steps.part)
+            self._wrong_step(steps, (*at, "dump_step"))
             return ()
         return steps
 

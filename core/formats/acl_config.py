@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import InputError
 from ..files import shown_path
 from ..findings import Problem
-from .config_json import ConfigJson, clean, parse_config_json
-from .text_lines import LineNotes, line_blocks
+from .config_json import ConfigJson, clean, parse_config_json, text_of
+from .text_lines import LineNotes
 
 MAX_TEXT_BYTES = 4 << 20
 
@@ -74,14 +74,8 @@ def read_acl_config(path: Path, *, root: Path | None = None) -> AclConfig:
     Raises InputError: no such file, a link out of `root`, more than 4 MB or 200,000 values, no JSON (with its
     line), no "dump".
     """
-    notes = LineNotes(shown_path(path, root))
-    lines: list[str] = []
-    for block in line_blocks(path, notes, root=root, max_bytes=MAX_TEXT_BYTES + 1):
-        lines += block.lines
-    text = "\n".join(lines)
-    if len(text) > MAX_TEXT_BYTES:
-        raise InputError(f"the file is larger than {MAX_TEXT_BYTES:,} bytes", path=path, hint=_HINT)
-    return _config_in(parse_config_json(text, path), notes)
+    text = parse_config_json(text_of(path, root, MAX_TEXT_BYTES), path)
+    return _config_in(text, LineNotes(shown_path(path, root)))
 
 
 def acl_config_in(text: ConfigJson) -> AclConfig:
@@ -110,7 +104,7 @@ def _config_in(text: ConfigJson, notes: LineNotes) -> AclConfig:
         targets=targets,
         unknown_keys=(*_unknown(dump, _KEYS, ""), *inner_keys)[:_MAX_LISTED],
         line_of=line_of,
-        problems=(*text.problems, *notes.close()),
+        problems=notes.close(),
     )
 
 

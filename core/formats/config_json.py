@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import shown_path
-from ..findings import Problem
+from ..files import open_input
+from .encodings import line_text, utf16_decoder, without_mark
 from .json_parts import any_int
-from .text_lines import LineNotes, line_blocks
 
 MAX_TEXT_BYTES = 4 << 20
 MAX_VALUES = 200_000
@@ -56,7 +55,6 @@ class ConfigJson:
     value: Any
     places: Mapping[JsonPath, Place]
     repeated: tuple[tuple[JsonPath, Place], ...] = ()
-    problems: tuple[Problem, ...] = ()
 
 
 def read_config_json(path: Path, *, root: Path | None = None) -> ConfigJson:
@@ -65,24 +63,38 @@ def read_config_json(path: Path, *, root: Path | None = None) -> ConfigJson:
     Raises InputError: no such file, a link out of `root`, more than 4 MB or 200,000 values, nested deeper
     than 100, no JSON (with its line).
     """
-    notes = LineNotes(shown_path(path, root))
-    lines: list[str] = []
-    for block in line_blocks(path, notes, root=root, max_bytes=MAX_TEXT_BYTES + 1):
-        lines += block.lines
-    text = "\n".join(lines)
-    if len(text) > MAX_TEXT_BYTES:
-        raise InputError(f"the file is larger than {MAX_TEXT_BYTES:,} bytes", path=path)
-    return parse_config_json(text, path, problems=notes.close())
+    return parse_config_json(text_of(path, root, MAX_TEXT_BYTES), path)
 
 
-def parse_config_json(text: str, path: Path, *, problems: tuple[Problem, ...] = ()) -> ConfigJson:
+def text_of(path: Path, root: Path | None, max_bytes: int) -> str:
+    """The whole text of a file, whatever its encoding, lines ending in LF. A line may be of any length.
+
+    InputError: as read_config_json.
+    """
+    file, _ = open_input(path, root)
+    with file:
+        parts = []
+        left = max_bytes + 1
+        while left and (part := file.read(left)):
+            parts.append(part)
+            left -= len(part)
+    if not left:
+        hint = "a configuration is a small file: is it the right one?"
+        raise InputError(f"the file is larger than {max_bytes:,} bytes", path=path, hint=hint)
+    raw, encoding = without_mark(b"".join(parts))
+    decoder = utf16_decoder(encoding)
+    text = decoder.decode(raw, True) if decoder is not None else line_text(raw, is_among_gbk=False)[0]
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_config_json(text: str, path: Path) -> ConfigJson:
     """The same of a text. Raises InputError as read_config_json."""
     parser = _Parser(text, path)
     value = parser.value(parser.skip(0), (), 0)
     end = parser.skip(parser.end)
     if end != len(text):
         raise parser.error("there is text behind the end of the JSON", end)
-    return ConfigJson(path, value, parser.places, tuple(parser.repeated), problems)
+    return ConfigJson(path, value, parser.places, tuple(parser.repeated))
 
 
 class _Parser:

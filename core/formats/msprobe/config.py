@@ -78,7 +78,7 @@ def msprobe_config_in(text: ConfigJson) -> MsprobeConfig:
         tensor_list=inner.texts("tensor_list"),
         data_mode=inner.texts("data_mode"),
         summary_mode=inner.text_or_texts("summary_mode"),
-        problems=(*text.problems, *notes.close()),
+        problems=notes.close(),
     )
 
 
