@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from npulse.core.findings import Severity
 from npulse.core.formats.config_json import JsonPath
 
 from . import vocabulary as v
@@ -28,29 +29,40 @@ def check_msprobe(value: Mapping[str, Any], faults: Faults, where: Where | None,
     _check_keys(value, task, faults, family)
     level = faults.choice(value, (), "level", v.LEVELS) if value.get("level") else None
     for key in ("rank", "step"):
-        check_numbers(value, (), key, faults)
-    flags = {
-        key: faults.flag_value(value, (), key)
-        for key in ("async_dump", "dump_enable", "extra_info", "enable_dataloader")
-        if value.get(key) is not None or key in ("async_dump", "extra_info")
-    }
-    for key, choices in (("precision", v.PRECISIONS), ("risk_level", v.RISK_LEVELS)):
-        if value.get(key) is not None:
-            faults.choice(value, (), key, choices)
-    if value.get("precision") == "high" and v.NEW in families:
-        faults.add("precision", ("precision",), "precision-high")
-    if value.get("custom_op_namespaces") is not None:
-        faults.texts_value(value, (), "custom_op_namespaces")
+        check_numbers(value, (), key, faults, families)
+    flags = _check_top(value, faults, families)
     _check_path(value, faults, where)
     section = _section(value, task, faults)
     level = level or "L1"
     _check_level(task, level, section, faults)
+    if task == "structure" and level not in ("L0", "mix"):
+        level = "mix"  # as msprobe makes it
     if section is not None:
         check_task_options(section, task, faults, families)
         _check_selection(section, task, level, faults)
     _check_exclusions(section or {}, task, level, flags, faults)
     _check_load(value, faults, where)
     _warn_of_size(value, section or {}, task, level, faults)
+
+
+def _check_top(
+    value: Mapping[str, Any], faults: Faults, families: tuple[str, ...]
+) -> Mapping[str, bool | None]:
+    """Keys beside the task that these versions read; the flags among them."""
+    read = {key: value[key] for key in value if {*v.TOP_KEYS.get(key, ())} & {*families}}
+    flags = {
+        key: faults.flag_value(read, (), key)
+        for key in ("async_dump", "dump_enable", "extra_info", "enable_dataloader")
+        if read.get(key) is not None or key != "dump_enable"
+    }
+    for key, choices in (("precision", v.PRECISIONS), ("risk_level", v.RISK_LEVELS)):
+        if read.get(key) not in (None, "") or (key == "precision" and key in read):
+            faults.choice(read, (), key, choices)
+    if read.get("precision") == "high" and v.NEW in families:
+        faults.add("precision", ("precision",), "precision-high")
+    if read.get("custom_op_namespaces") is not None:
+        faults.texts_value(read, (), "custom_op_namespaces")
+    return flags
 
 
 def _check_task(value: Mapping[str, Any], faults: Faults, family: str | None) -> str:
@@ -104,7 +116,9 @@ def _shown(families: tuple[str, ...]) -> str:
     return "1.x-8.x" if families == (v.OLD,) else "26.x"
 
 
-def check_numbers(value: Mapping[str, Any], path: JsonPath, key: str, faults: Faults) -> None:
+def check_numbers(
+    value: Mapping[str, Any], path: JsonPath, key: str, faults: Faults, families: tuple[str, ...]
+) -> None:
     """`rank` or `step`."""
     if value.get(key) is None:
         return
@@ -115,6 +129,12 @@ def check_numbers(value: Mapping[str, Any], path: JsonPath, key: str, faults: Fa
     if isinstance(found, StepFault):
         values: dict[str, Any] = {"part": found.part, "turned": turned(found.part), "key": key}
         faults.add("step", (*path, key, found.at), f"{found.key}-msprobe", **values)
+        return
+    lone = next((at for at, item in enumerate(items) if isinstance(item, str) and "-" not in item), None)
+    if lone is not None and v.OLD in families:
+        is_sure = families == (v.OLD,)
+        severity: Severity = "error" if is_sure else "warning"
+        faults.add("step", (*path, key, lone), "step-text", severity=severity, part=items[lone], key=key)
 
 
 def _check_path(value: Mapping[str, Any], faults: Faults, where: Where | None) -> None:
@@ -134,8 +154,7 @@ def _section(value: Mapping[str, Any], task: str, faults: Faults) -> Mapping[str
         section = value[task]
         if isinstance(section, dict):
             return section
-        if section is not None:
-            faults.add("type", (task,), "type-object", value=section, key=task)
+        faults.add("type", (task,), "type-object", value=section, key=task)
         return None
     others = [key for key in value if key in v.SECTION_KEYS and isinstance(value[key], dict)]
     filled = [key for key in others if any(_is_set(option) for option in value[key].values())]
@@ -151,7 +170,7 @@ def _is_set(option: Any) -> bool:
 
 
 def _check_level(task: str, level: str, section: Mapping[str, Any] | None, faults: Faults) -> None:
-    if level == "L2":
+    if level == "L2" and task != "structure":
         if task != "tensor":
             faults.add("level", ("level",), "level-l2-task", task=task)
             return
@@ -174,9 +193,8 @@ def _check_selection(section: Mapping[str, Any], task: str, level: str, faults: 
     path: JsonPath = (task,)
     scope = faults.texts_value(section, path, "scope") if section.get("scope") is not None else None
     names = faults.texts_value(section, path, "list") if section.get("list") is not None else None
-    kept = (
-        faults.texts_value(section, path, "tensor_list") if section.get("tensor_list") is not None else None
-    )
+    has_kept = section.get("tensor_list") is not None and "tensor_list" in v.SECTION_KEYS.get(task, ())
+    kept = faults.texts_value(section, path, "tensor_list") if has_kept else None
     for key, found in (("list", names), ("tensor_list", kept), ("scope", scope)):
         for at, name in enumerate(found or []):
             if has_glob(name) and not name.startswith("name-regex("):
@@ -185,17 +203,25 @@ def _check_selection(section: Mapping[str, Any], task: str, level: str, faults: 
                 faults.add("list", (*path, key, at), "list-empty-text", severity="warning")
     if scope and level == "L2":
         faults.add("exclusive", (*path, "scope"), "scope-l2")
+    elif task == "free_benchmark":
+        pass  # single names there, as many as one likes
     elif scope and len(scope) != 2:
         faults.add("scope", (*path, "scope"), "scope-two", n=len(scope))
     elif scope:
         _check_scope_names(scope, path, level, faults)
-    if scope and names and level != "L2":
+    if scope and names and task == "free_benchmark":
+        faults.add("list", (*path, "list"), "list-or-scope")
+    elif scope and names and level != "L2":
         faults.add("list", (*path, "list"), "list-and-scope", severity="note")
     if kept and level == "debug":
         faults.add("no-effect", (*path, "tensor_list"), "tensor-list-debug")
 
 
 def _check_scope_names(scope: list[str], path: JsonPath, level: str, faults: Faults) -> None:
+    if level == "debug":
+        if len({name.partition(".")[0] in ("Module", "Cell") for name in scope}) > 1:
+            faults.add("scope", (*path, "scope"), "scope-mixed")
+        return
     for at, name in enumerate(scope):
         is_module, is_entry = _MODULE.fullmatch(name) is not None, _ENTRY.fullmatch(name) is not None
         is_good = {"L0": is_module, "L1": is_entry}.get(level, is_module or is_entry)
@@ -228,7 +254,7 @@ def _check_load(value: Mapping[str, Any], faults: Faults, where: Where | None) -
         if key not in ("path", "modules", "step", "rank", "dump_after_load"):
             faults.unknown_option(("load", key), ("path", "modules", "step", "rank", "dump_after_load"))
     for key in ("step", "rank"):
-        check_numbers(load, ("load",), key, faults)
+        check_numbers(load, ("load",), key, faults, (v.NEW,))
     faults.flag_value(load, ("load",), "dump_after_load")
     path = faults.text_value(load, ("load",), "path")
     if not path and "path" not in load or path == "":

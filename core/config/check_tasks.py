@@ -25,9 +25,17 @@ _CHOICES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tensor": {"file_format": ("npy", "bin")},
     "statistics": {"device": ("device", "host"), "precision": ("high", "low")},
 }
-_POSITIVE_OR_ALL = {"overflow_nums", "diff_nums"}
+_COUNTS: Mapping[str, tuple[str, ...]] = {"overflow_check": ("overflow_nums",), "diff_check": ("diff_nums",)}
+_CHECKED = ("statistics", "tensor", "nan_check")
+"""Tasks of which msprobe looks at data_mode and summary_mode; the others take anything."""
 _TEXT_LISTS = {"white_list", "black_list", "param_list"}
-_TEXTS = {"error_data_path", "bench_path", "request_id"}
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "acc_check": ("error_data_path",),
+    "run_ut": ("error_data_path",),
+    "statistics": ("request_id",),
+    "tensor": ("request_id", "bench_path"),
+    "nan_check": ("request_id",),
+}
 
 
 def check_task_options(
@@ -53,16 +61,17 @@ def check_task_options(
     for key, choices in _CHOICES.get(task, {}).items():
         if section.get(key) is not None:
             faults.choice(section, path, key, choices)
-    for key in _POSITIVE_OR_ALL & section.keys():
-        _check_count(section[key], (*path, key), faults)
+    for key in _COUNTS.get(task, ()):
+        _check_count(section.get(key), (*path, key), faults)
     for key in _TEXT_LISTS & section.keys():
         faults.texts_value(section, path, key)
-    for key in _TEXTS & section.keys():
-        if section[key] is not None:
+    for key in _TEXTS.get(task, ()):
+        if section.get(key) is not None:
             faults.text_value(section, path, key)
-    if "data_mode" in known:
-        _check_data_mode(section, path, task, faults)
-    if "summary_mode" in known:
+    if task not in _CHECKED:
+        return
+    _check_data_mode(section, path, task, faults)
+    if task != "nan_check":
         _check_summary_mode(section, path, faults, families)
     _check_slices(section, path, faults)
 

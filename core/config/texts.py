@@ -75,6 +75,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "'{part}' in {key} is neither a number nor a range like \"3-5\".",
         "{key} 中的 '{part}' 既不是数字，也不是 \"3-5\" 这样的区间。",
     ),
+    "step-text": (
+        'the text "{part}" in {key}: msprobe 1.x and 8.x take ranges as text, single numbers only as numbers.',
+        '{key} 中的字符串 "{part}"：msprobe 1.x 与 8.x 只接受区间字符串，单个数字须写成数字。',
+    ),
     "step-item-msprobe": (
         "{part} in {key} is neither a number nor a text.",
         "{key} 中的 {part} 既不是数字也不是字符串。",
@@ -277,6 +281,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "list and scope together: only names of the list inside of the scope are recorded.",
         "同时配置 list 与 scope：只记录 scope 内且匹配 list 的名称。",
     ),
+    "list-or-scope": (
+        "free_benchmark takes list or scope, not both.",
+        "free_benchmark 只能配置 list 或 scope 之一。",
+    ),
     "scope-l2": ("level L2 takes no scope.", "level L2 不支持 scope。"),
     "scope-two": ("scope has {n} names; it takes exactly two.", "scope 有 {n} 个名称；须恰好两个。"),
     "scope-module": (
@@ -286,6 +294,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "scope-api": (
         "'{name}' is no full name of an API call, which level {level} needs.",
         "'{name}' 不是 API 调用的完整名称，level {level} 需要 API 名。",
+    ),
+    "scope-mixed": (
+        "one name is a module, the other is not.",
+        "一个名称是模块，另一个不是。",
     ),
     "scope-name": ("'{name}' is no full entry name.", "'{name}' 不是完整的条目名称。"),
     "tensor-list-debug": (
@@ -399,6 +411,7 @@ NEXT: dict[str, tuple[str, str]] = {
     "step-parts": ("join neighbouring steps to ranges", "把相邻的步合并为区间"),
     "step-ge": ("write {first} where the same text goes to GE", "若同样用于 GE，写成 {first}"),
     "step-part-msprobe": ('e.g. [0, "5-10", 20]', '例如 [0, "5-10", 20]'),
+    "step-text": ("write {part} without quotes", "写成不带引号的 {part}"),
     "step-item-msprobe": ('e.g. [0, "5-10", 20]', '例如 [0, "5-10", 20]'),
     "step-reversed-msprobe": ('write "{turned}"', '写成 "{turned}"'),
     "nothing-selected": (

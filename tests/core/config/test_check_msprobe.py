@@ -30,7 +30,7 @@ S = {"task": "statistics", "dump_path": "/d"}
 T = {"task": "tensor", "dump_path": "/d"}
 GOOD: list[tuple[str | None, dict[str, Any]]] = [
     (None, S),
-    (None, S | {"rank": [], "step": [0, "3", "5-7"], "level": "mix", "async_dump": False}),
+    (None, S | {"rank": [], "step": [0, "5-7"], "level": "mix", "async_dump": False}),
     (None, S | {"statistics": {"scope": [], "list": [], "data_mode": ["all"], "summary_mode": "statistics"}}),
     (None, S | {"statistics": {"list": None, "scope": None, "summary_mode": None}, "rank": None}),
     (None, S | {"statistics": {"scope": [API, API]}}),
@@ -38,6 +38,7 @@ GOOD: list[tuple[str | None, dict[str, Any]]] = [
     (None, S | {"level": "mix", "statistics": {"scope": [MODULE, API]}}),
     (None, S | {"statistics": {"summary_mode": ["max", "l2norm", "nan count"]}}),
     (None, S | {"statistics": {"data_mode": ["forward", "input"], "tensor_list": ["relu"]}}),
+    ("26.2.0", S | {"step": ["3"], "rank": ["0"]}),
     ("26.2.0", S | {"statistics": {"summary_mode": "xor"}, "extra_info": False, "risk_level": "ALL"}),
     ("26.2.0", {"task": "nan_check", "dump_path": "/d", "nan_check": {"data_mode": ["output"]}}),
     ("8.3.3", {"task": "overflow_check", "dump_path": "/d", "overflow_check": {"overflow_nums": -1}}),
@@ -87,6 +88,8 @@ BAD: list[tuple[str | None, dict[str, Any], tuple[str, str, str]]] = [
     (None, S | {"rank": "0"}, ("type", "error", "rank")),
     (None, S | {"step": [0, "7-5"]}, ("step", "error", "step[1]")),
     (None, S | {"step": ["0|5-10"]}, ("step", "error", "step[0]")),
+    (None, S | {"step": [0, "3"]}, ("step", "warning", "step[1]")),
+    ("8.3.3", S | {"step": ["3"]}, ("step", "error", "step[0]")),
     (None, S | {"rank": [-1]}, ("step", "error", "rank[0]")),
     (None, S | {"async_dump": "true"}, ("type", "error", "async_dump")),
     (None, S | {"extra_info": None}, ("type", "error", "extra_info")),
@@ -115,6 +118,16 @@ BAD: list[tuple[str | None, dict[str, Any], tuple[str, str, str]]] = [
         ("scope", "error", "statistics.scope[1]"),
     ),
     (None, S | {"statistics": {"scope": [API, API], "list": ["r"]}}, ("list", "note", "statistics.list")),
+    (
+        "8.3.3",
+        S | {"task": "free_benchmark", "free_benchmark": {"scope": ["a"], "list": ["r"]}},
+        ("list", "error", "free_benchmark.list"),
+    ),
+    (
+        None,
+        S | {"level": "debug", "statistics": {"scope": [MODULE, API]}},
+        ("scope", "error", "statistics.scope"),
+    ),
     (
         None,
         S | {"level": "debug", "statistics": {"tensor_list": ["r"]}},
