@@ -49,8 +49,10 @@ class Estimate:
 
     def told(self, lang: Lang = "en") -> tuple[str, ...]:
         """Cost and bytes in words, and what they rest on."""
-        lines = [say(TEXTS, f"cost-{self.cost}", lang)]
-        if self.bytes_likely is not None:
+        lines = []
+        if self.bytes_likely is None:
+            lines.append(say(TEXTS, f"cost-{self.cost}", lang))
+        else:
             per = say(TEXTS, "per-step" if self.is_per_step else "in-all", lang)
             least, most = (_size(n) for n in (self.bytes_at_least, self.bytes_at_most))
             key = "bytes" if self.bytes_at_most is not None else "bytes-open"
@@ -164,7 +166,7 @@ def _of_msprobe(
     times = ranks * (steps or 1)
     notes.append(("rests-on", (("n", str(len(sums))), ("ranks", str(ranks)))))
     return Estimate(
-        cost,
+        cost if steps is None else _class_of(mean * times),
         bytes_at_least=int(min(least for least, _ in sums) * times / _SPREAD),
         bytes_likely=mean * times,
         bytes_at_most=None if is_open or steps is None else int(largest * times * _SPREAD),
@@ -248,7 +250,7 @@ def _of_acl(
         notes.append(("mode", ()))
     is_fault = parts.is_overflow or parts.is_exception
     return Estimate(
-        cost,
+        cost if steps is None else _class_of(likely * times),
         bytes_at_least=0 if is_fault else int(min(*sizes, likely) * times / _SPREAD),
         bytes_likely=likely * times,
         bytes_at_most=None if steps is None else int(max(*sizes, likely) * times * _SPREAD * 2),
@@ -290,6 +292,12 @@ def _artifacts(like: Path) -> Sequence[Artifact]:
         return discover(like).artifacts
     except InputError:
         return ()
+
+
+def _class_of(n_bytes: int) -> Cost:
+    """The class of so many bytes in all."""
+    classes: tuple[tuple[int, Cost], ...] = ((10**9, "small"), (2 * 10**10, "medium"), (2 * 10**11, "large"))
+    return next((cost for most, cost in classes if n_bytes < most), "huge")
 
 
 def _count(numbers: Any) -> int | None:
