@@ -36,26 +36,38 @@ def recognise(value: Any) -> Form | None:
     is_named = "task" in value or any(isinstance(value.get(task), dict) for task in v.SECTION_KEYS)
     if is_named or ("dump_path" in value and {*value} & {*v.TOP_KEYS} - {"dump_path"}):
         return "msprobe"
-    if {*v.NO_COUNTERPART} & {*value} and {"compare", "model_path"} & {*value}:
+    if wrapper_of(value) is not None or {"compare", "model_path"} & {*value}:
         return "documents"
     return "acl" if {*value} & {*v.ACL_KEYS} else None
 
 
+def wrapper_of(document: Mapping[str, Any]) -> str | None:
+    """The key of the object that holds dump_list; None where that is the whole file."""
+    if isinstance(document.get("dump"), dict):
+        return "dump"
+    if "dump_list" in document:
+        return None
+    inner = (key for key, value in document.items() if isinstance(value, dict) and "dump_list" in value)
+    return next(inner, None)
+
+
 def dump_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object that holds dump_list: in the documents it is the whole file, or its "dump"."""
-    dump = document.get("dump")
-    return dump if isinstance(dump, dict) else document
+    """The object that holds dump_list, or the whole file."""
+    key = wrapper_of(document)
+    return document if key is None else document[key]
 
 
 def _is_documents(dump: Mapping[str, Any]) -> bool:
-    """Items with layer_name as a glob, or with a mode or steps of their own beside it. layer_name alone is a
-    slip of the pen for `layer`."""
+    """Items with layer_name as a glob, or as one text beside a mode or steps of their own. A list of whole
+    names, or layer_name alone, is a slip of the pen for `layer`."""
     targets = dump.get("dump_list")
     for target in targets if isinstance(targets, list) else []:
         if not isinstance(target, dict) or "layer_name" not in target:
             continue
         names = target["layer_name"]
+        if isinstance(names, str) and {"dump_mode", "dump_step"} & {*target}:
+            return True
         texts = [names] if isinstance(names, str) else names if isinstance(names, list) else []
-        if {"dump_mode", "dump_step"} & {*target} or any(isinstance(t, str) and has_glob(t) for t in texts):
+        if any(isinstance(text, str) and has_glob(text) for text in texts):
             return True
     return False

@@ -16,7 +16,7 @@ from npulse.core.formats.config_json import JsonPath
 from npulse.core.text import Lang, say
 
 from . import vocabulary as v
-from .forms import dump_of
+from .forms import dump_of, wrapper_of
 from .globs import Tool, has_glob, resolve
 from .make import acl_config, config_text, msprobe_config
 from .steps import StepFault, Steps, parse_any, turned, union
@@ -66,7 +66,7 @@ def translate(
     tool: acl unless a glob stays that only msprobe can take. names: to resolve globs (`globs.names_in`).
     What is wrong in the document is told to `faults`; without it UsageError.
     """
-    reading = _Reading(lang, faults)
+    reading = _Reading(lang, faults, wrapper_of(document))
     dump = dump_of(document)
     items = reading.items(dump)
     if items is None:
@@ -80,7 +80,7 @@ def translate(
     for key in (*document, *(dump if dump is not document else ())):
         if key in TEXTS and key in v.NO_COUNTERPART:
             reading.note(key)
-        elif key not in _TAKEN and not isinstance(document.get(key), dict):
+        elif key not in _TAKEN and key != wrapper_of(document):
             reading.note("dropped", key=str(key)[:60])
     make = _for_acl if tool == "acl" else _for_msprobe
     try:
@@ -100,10 +100,11 @@ _TAKEN = ("dump", "dump_list", "dump_path", "output_dir", "path", "dump_mode", "
 class _Reading:
     """Reads items; collects notes, and faults with their place."""
 
-    def __init__(self, lang: Lang, faults: Faults | None) -> None:
+    def __init__(self, lang: Lang, faults: Faults | None, wrapper: str | None) -> None:
         self.lang = lang
         self.notes: list[str] = []
         self._faults = faults
+        self._wrapper = wrapper
         self._is_bad = False
 
     def note(self, key: str, /, **values: Any) -> None:
@@ -127,17 +128,12 @@ class _Reading:
     def items(self, dump: Mapping[str, Any]) -> list[_Item] | None:
         """The items of dump_list; None where one of them cannot be read."""
         targets = dump.get("dump_list")
-        at: JsonPath = ("dump", "dump_list") if self._is_wrapped else ("dump_list",)
+        at: JsonPath = ("dump_list",) if self._wrapper is None else (self._wrapper, "dump_list")
         if not isinstance(targets, list) or not targets:
             self.wrong("type", at, "list-wrong")
             return None
         found = [self._item(target, (*at, i), dump) for i, target in enumerate(targets)]
         return None if self._is_bad else [item for item in found if item is not None]
-
-    @property
-    def _is_wrapped(self) -> bool:
-        value = self._faults.text.value if self._faults is not None else {}
-        return isinstance(value.get("dump"), dict)
 
     def _item(self, target: Any, at: JsonPath, dump: Mapping[str, Any]) -> _Item | None:
         if not isinstance(target, dict):

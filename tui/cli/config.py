@@ -133,6 +133,13 @@ def _from_document(
     from npulse.core.formats.config_json import read_config_json
 
     assert asked.document is not None
+    own = ("tool", "msprobe_version", "name_list", "document", "output", "force")
+    others = [name for name in asked.__slots__ if name not in own and getattr(asked, name)]
+    if others:
+        option = "--list" if others[0] == "patterns" else f"--{others[0].replace('_', '-')}"
+        raise UsageError(
+            f"--from takes what the file says: not with {option}", hint="edit the file, or the result"
+        )
     text = read_config_json(asked.document)
     if recognise(text.value) != "documents":
         raise UsageError(

@@ -31,6 +31,8 @@ def items(*targets: dict[str, Any], **others: Any) -> dict[str, Any]:
         ({"dump": {"dump_list": [{"layer": ["a"], "dump_step": "1"}]}}, "acl"),
         ({"dump": {"dump_list": [{"layer_name": "conv*"}]}}, "documents"),
         ({"dump": {"dump_list": [{"layer_name": "a", "dump_mode": "all"}]}}, "documents"),
+        ({"dump": {"dump_list": [{"layer_name": ["a"], "dump_mode": "all"}]}}, "acl"),
+        ({"dump_config": {"dump_list": [{"layer_name": "conv1"}]}}, "documents"),
         ({"dump_list": [{"model_name": "m", "layer_name": "conv1"}]}, "documents"),
         ({"model_path": "m.om", "compare": {}}, "documents"),
         ({"task": "tensor"}, "msprobe"),

@@ -137,6 +137,11 @@ def test_the_documents_form(capsys: Capture, tmp_path: Path) -> None:
     assert call("new", "--from", path, "--tool", "acl") == 2
     acl = write(tmp_path / "acl.json", {"dump": {"dump_list": [{}]}})
     assert call("new", "--from", acl) == 2
+    capsys.readouterr()
+    assert call("new", "--from", path, "--step", "3") == 2
+    assert "--step" in capsys.readouterr().err
+    wrapped = write(tmp_path / "w.json", {"dump_config": {"dump_list": [item], "dump_path": "/d"}})
+    assert made(capsys, "--from", wrapped)["dump_path"] == "/d"
 
 
 def test_explain(capsys: Capture, tmp_path: Path) -> None:
