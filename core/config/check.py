@@ -46,7 +46,7 @@ def check_config(
     faults = Faults(text, str(path), lang)
     translation = _look(form, text, faults, where, msprobe_version, names)
     findings = faults.close()
-    counted = Counter(finding.severity for finding in findings)
+    counted = faults.counted
     summary: dict[str, Any] = {"form": form, "msprobe_version": msprobe_version}
     told = [say(TEXTS, f"form-{form}", lang), *faults.remarks]
     if translation is not None:

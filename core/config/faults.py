@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -29,11 +30,14 @@ class Faults:
         self._artifact = artifact
         self._found: list[Finding] = []
         self._remarks: list[str] = []
+        self.counted: Counter[Severity] = Counter()
 
     def add(
         self, rule: str, path: JsonPath, key: str, /, *, severity: Severity | None = None, **values: Any
     ) -> None:
         """One finding. key: of TEXTS, and of NEXT for what to write instead; values fill both."""
+        if self._is_full(f"config.{rule}", severity):
+            return
         values = {name: shown(value) for name, value in values.items()}
         next_step = say(NEXT, key, self.lang, **values) if key in NEXT else ""
         self.add_told(rule, path, say(TEXTS, key, self.lang, **values), next_step, severity)
@@ -49,6 +53,7 @@ class Faults:
         """One finding in words that are ready."""
         rule = f"config.{rule}"
         severity = severity or SEVERITY[rule]
+        self.counted[severity] += 1
         place = next((self.text.places[p] for p in _upwards(path) if p in self.text.places), None)
         figures: dict[str, Any] = {"path": shown_path(path)}
         value = self._value(path)
@@ -70,6 +75,14 @@ class Faults:
             )
         )
 
+    def _is_full(self, rule: str, severity: Severity | None) -> bool:
+        """Whether so many of that severity are there that one more is only counted."""
+        severity = severity or SEVERITY[rule]
+        if self.counted[severity] < MAX_FINDINGS:
+            return False
+        self.counted[severity] += 1
+        return True
+
     def remark(self, key: str, /, **values: Any) -> None:
         """Something to know that is no fault."""
         line = say(TEXTS, key, self.lang, **{name: shown(value) for name, value in values.items()})
@@ -78,16 +91,21 @@ class Faults:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return tuple(self._remarks)
+        """What is no fault, and how many findings are only counted."""
+        n_more = self.counted.total() - len(self._found)
+        more = (say(TEXTS, "more", self.lang, n=f"{n_more:,}"),) if n_more else ()
+        return (*self._remarks, *more)
 
     def close(self) -> tuple[Finding, ...]:
-        """All that was found: errors first, then by line."""
+        """All that was kept: errors first, then by line. At most 200 of each severity."""
         by_line = sorted(self._found, key=lambda finding: finding.location.line or 0)
-        return tuple(sorted(by_line, key=by_severity)[:MAX_FINDINGS])
+        return tuple(sorted(by_line, key=by_severity))
 
     def unknown_key(self, path: JsonPath, known: Collection[str], severity: Severity = "error") -> None:
         """A key that the tool does not read, with the one that was probably meant."""
         key = path[-1]
+        if self._is_full("config.unknown-key", severity):
+            return
         near = nearest(str(key), known)
         if near:
             self.add("unknown-key", path, "unknown-key-near", key=key, near=near)

@@ -24,6 +24,7 @@ Tool = Literal["acl", "msprobe"]
 MAX_NAMES = 200_000
 _MAX_FILES = 100_000
 _SHOWN = 5
+_MOST_LOOKS = 20_000_000
 _SPECIAL = re.compile(r"[*?]|\[[^\]]+\]")
 
 
@@ -54,6 +55,7 @@ def resolve(
         return Resolved((), True, (say(TEXTS, "all", lang, pattern=pattern),))
     items: list[str] = []
     notes: list[str] = []
+    wanted: set[str] = set()
     more = False
     for pattern in filter(None, patterns):
         if not has_glob(pattern):
@@ -66,6 +68,7 @@ def resolve(
             if not matched:
                 near = _near(pattern, names, lang)
                 raise UsageError(say(TEXTS, "none", lang, pattern=pattern, of=f"{len(names):,}", near=near))
+            wanted.update(matched)
             items += matched if tool == "acl" else _shortest(pattern, matched, names)
             told = {"pattern": pattern, "n": f"{len(matched):,}", "of": f"{len(names):,}"}
             notes.append(say(TEXTS, "found", lang, **told))
@@ -84,9 +87,9 @@ def resolve(
             notes.append(say(TEXTS, key, lang, pattern=pattern, part=part))
     items = [*dict.fromkeys(items)]
     if tool == "msprobe" and names is not None and items:
-        wanted = {name for p in patterns if has_glob(p) for name in matching(p, names, tool)}
         plain = [p for p in patterns if p and not has_glob(p)]
-        also = [n for n in names if n not in wanted and _contains(n, items) and not _contains(n, plain)]
+        also = _selected([name for name in names if name not in wanted], items)
+        also = [name for name in also if not any(part in name for part in plain)]
         if also:
             more = True
             notes.append(say(TEXTS, "also", lang, n=f"{len(also):,}", names=", ".join(also[:_SHOWN])))
@@ -102,7 +105,8 @@ def matching(pattern: str, names: Sequence[str], tool: Tool) -> list[str]:
     matches = re.compile(translate(pattern)).match
     if tool == "acl":
         return [name for name in names if matches(name)]
-    return [name for name in names if any(matches(text) for text in _readings(name))]
+    part = _part(pattern)  # cheap, and leaves few names to look at closely
+    return [name for name in names if part in name and any(matches(text) for text in _readings(name))]
 
 
 def names_in(path: Path) -> tuple[str, ...]:
@@ -193,8 +197,13 @@ def _readings(name: str) -> list[str]:
     return found
 
 
-def _contains(name: str, parts: Sequence[str]) -> bool:
-    return any(part in name for part in parts)
+def _selected(names: Sequence[str], items: Sequence[str]) -> list[str]:
+    """The names that have an item in them. Of very many items only those that begin a name are looked for
+    (forward.1 begins forward.10): they are whole names then."""
+    if len(names) * len(items) <= _MOST_LOOKS:
+        return [name for name in names if any(item in name for item in items)]
+    known, lengths = {*items}, sorted({len(item) for item in items})
+    return [name for name in names if any(name[:n] in known for n in lengths)]
 
 
 def _has(tool: Tool, pattern: str, names: Sequence[str]) -> bool:
@@ -211,7 +220,7 @@ def _shortest(pattern: str, matched: list[str], names: Sequence[str]) -> list[st
 
 def _part(pattern: str) -> str:
     """The longest text in a glob that has to stand in every name that it matches."""
-    return max(_SPECIAL.split(pattern), key=len, default="").strip()
+    return max(_SPECIAL.split(pattern), key=len, default="")
 
 
 def _near(pattern: str, names: Sequence[str], lang: Lang) -> str:

@@ -347,6 +347,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "'{name}' 不是模块前向名称（Module.PATH.CLASS.forward.N）。",
     ),
     "load-twice": ("'{name}' stands twice.", "'{name}' 重复。"),
+    "more": ("{n} more findings are only counted.", "另有 {n} 条仅计数。"),
     # ---- other forms ----
     "no-dump": (
         'the keys of acl.json stand at the top: CANN looks for them in an object "dump" and finds nothing.',

@@ -297,3 +297,10 @@ _JSON = st.recursive(
 def test_anything_can_be_checked(lang: Any, dump: dict[str, Any]) -> None:
     for finding in findings_of({"dump": dump}, lang=lang, is_here=True):
         assert finding.message.encode() and finding.subject.startswith((".", "dump"))
+
+
+def test_very_many_findings_are_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, dump_path=str(tmp_path), dump_list=[{"layer": [f"l{i}*" for i in range(1000)]}])
+    found = check_config(path)
+    assert (len(found.findings), found.counts["errors"]) == (200, 1000)
+    assert "800 more findings are only counted." in found.told
