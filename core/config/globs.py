@@ -25,7 +25,7 @@ MAX_NAMES = 200_000
 _MAX_FILES = 100_000
 _SHOWN = 5
 _MOST_LOOKS = 20_000_000
-_SPECIAL = re.compile(r"[*?]|\[[^\]]+\]")
+_SPECIAL = re.compile(r"[*?]|\[!?\]?[^\]]+\]|\[!?\][^\]]*\]")  # "]" may be the first in a class
 
 
 @dataclass(frozen=True, slots=True)
