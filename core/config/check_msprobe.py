@@ -60,6 +60,8 @@ def _check_top(
             faults.choice(read, (), key, choices)
     if read.get("precision") == "high" and v.NEW in families:
         faults.add("precision", ("precision",), "precision-high")
+    if read.get("dump_enable") is False:
+        faults.remark("not-enabled")
     if read.get("custom_op_namespaces") is not None:
         faults.texts_value(read, (), "custom_op_namespaces")
     return flags

@@ -260,16 +260,6 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     _rule(
-        "model",
-        "note",
-        _MSPROBE,
-        ("the model has to be given in the script", "脚本须传入模型"),
-        (
-            "Levels L0 and mix need start(model=...): without the model msprobe ends with an error.",
-            "L0 与 mix 需要 start(model=...)：不传模型时 msprobe 报错退出。",
-        ),
-    ),
-    _rule(
         "scope",
         "error",
         _MSPROBE,
@@ -361,16 +351,6 @@ RULES: tuple[Rule, ...] = (
             "dump_list with layer_name globs and a dump_mode or dump_step in each item is described in documents, but neither CANN nor "
             "msprobe reads it: it is translated.",
             "文档中的写法（dump_list 含 layer_name 通配符及各项的 dump_mode、dump_step），CANN 与 msprobe 都不读取：此处给出翻译。",
-        ),
-    ),
-    _rule(
-        "translation",
-        "warning",
-        _OWN,
-        ("what the translation could not keep", "翻译未能保留的内容"),
-        (
-            "The tool's own form says less than the documents': what it selects more, or what has no counterpart.",
-            "工具自身的写法表达能力较弱：多选了什么，或什么没有对应项。",
         ),
     ),
 )

@@ -304,6 +304,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "with level debug tensor_list is ignored.",
         "level 为 debug 时 tensor_list 不起作用。",
     ),
+    "not-enabled": (
+        "dump_enable is false: nothing is recorded until the file is edited while the program runs.",
+        "dump_enable 为 false：在程序运行中修改该文件之前不会记录任何内容。",
+    ),
     "async": (
         "async_dump keeps tensors on the device until the step ends: it may run out of memory, and a killed "
         "program leaves nothing.",
@@ -375,7 +379,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "msprobe 的 config.json，由 PrecisionDebugger 读取",
     ),
     "form-mindspore": ("MindSpore's dump JSON", "MindSpore 的 dump JSON"),
-    "form-documents": ("the documents' form", "文档中的写法"),
+    "form-documents": (
+        "dump_list with layer_name, a form of documents: translated to what a tool reads",
+        "dump_list 加 layer_name 的文档写法：翻译为工具可读取的配置",
+    ),
     "form-unknown": (
         'no form that is known here: acl.json has an object "dump", msprobe\'s config.json a task and a dump_path.',
         '未识别的写法：acl.json 有 "dump" 对象，msprobe 的 config.json 有 task 与 dump_path。',

@@ -297,8 +297,15 @@ MsprobeVersionOption = Annotated[
 ]
 
 
+@config_app.callback()
+def config(context: typer.Context, lang: o.LangOption = None) -> None:
+    """Options that stand in front of the command's second word."""
+    context.obj = lang
+
+
 @config_app.command("new", short_help="Make one.")
 def config_new(
+    context: typer.Context,
     tool: Annotated[str | None, typer.Option("--tool", help="msprobe or acl.")] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="acl: name of the .om model; several: edit the file.")
@@ -371,11 +378,12 @@ def config_new(
         output=output,
         force=force,
     )
-    return run_new(asked, o.chosen_lang(lang))
+    return run_new(asked, o.chosen_lang(lang or context.obj))
 
 
 @config_app.command("check", short_help="Every rule of its tool.")
 def config_check(
+    context: typer.Context,
     files: Annotated[list[Path], typer.Argument(help="acl.json, config.json ...", metavar="FILE...")],
     cwd: CwdOption = None,
     msprobe_version: MsprobeVersionOption = None,
@@ -394,12 +402,13 @@ def config_check(
         name_list=name_list,
         format_name=format_name,
         strict=strict,
-        lang=o.chosen_lang(lang),
+        lang=o.chosen_lang(lang or context.obj),
     )
 
 
 @config_app.command("explain", short_help="In words.")
 def config_explain(
+    context: typer.Context,
     files: Annotated[list[Path], typer.Argument(help="acl.json, config.json ...", metavar="FILE...")],
     cwd: CwdOption = None,
     name_list: NameListOption = None,
@@ -408,4 +417,4 @@ def config_explain(
     """What will be recorded and what not, where, at what cost, who loads the file, how to open the result."""
     from .config import run_explain
 
-    return run_explain(files, cwd=cwd, name_list=name_list, lang=o.chosen_lang(lang))
+    return run_explain(files, cwd=cwd, name_list=name_list, lang=o.chosen_lang(lang or context.obj))

@@ -123,6 +123,8 @@ def test_exit_codes_of_check(capsys: Capture, tmp_path: Path) -> None:
     assert (report["command"], report["verdict"]) == ("config", "fail")
     assert call("check", bad, "--lang", "zh") == 1
     assert "静默" in capsys.readouterr().out
+    assert run(["--lang", "zh", "config", "check", str(bad)]) == 1
+    assert "静默" in capsys.readouterr().out
 
 
 def test_the_documents_form(capsys: Capture, tmp_path: Path) -> None:
