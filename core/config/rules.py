@@ -92,8 +92,8 @@ RULES: tuple[Rule, ...] = (
         ("steps or ranks that cannot be read", "step 或 rank 无法解析"),
         (
             "acl: parts joined by '|', each a number or START-END with START <= END, at most 100. msprobe: a list of numbers "
-            'and texts "3" or "3-5", 0 to 1,000,000.',
-            'acl：以 \'|\' 连接的数字或 START-END（START <= END），最多 100 段。msprobe：数字与 "3"、"3-5" 的列表，0 到 1,000,000。',
+            'and texts "3-5" (26.x: also "3"), 0 to 1,000,000.',
+            'acl：以 \'|\' 连接的数字或 START-END（START <= END），最多 100 段。msprobe：数字与 "3-5"（26.x 也可 "3"）的列表，0 到 1,000,000。',
         ),
     ),
     _rule(

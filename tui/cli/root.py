@@ -279,7 +279,6 @@ def keys_check(file: Annotated[Path, typer.Argument(help="A key map (TOML).")]) 
 
 config_app = typer.Typer(
     rich_markup_mode=None,
-    no_args_is_help=True,
     help="Configurations of the dump tools (msprobe config.json, acl.json): make, check, explain.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -297,9 +296,13 @@ MsprobeVersionOption = Annotated[
 ]
 
 
-@config_app.callback()
+@config_app.callback(invoke_without_command=True)
 def config(context: typer.Context, lang: o.LangOption = None) -> None:
     """Options that stand in front of the command's second word."""
+    from npulse.core.errors import UsageError
+
+    if context.invoked_subcommand is None:
+        raise UsageError("which of its commands?", hint="npulse config new, check or explain; --help")
     context.obj = lang
 
 

@@ -70,6 +70,7 @@ def test_new_for_acl(capsys: Capture, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ([], "new, check or explain"),
         (["new"], "--tool"),
         (["new", "--tool", "ascend"], "--tool msprobe"),
         (["new", "--tool", "acl", "--list", "conv*"], "--name-list"),
