@@ -1,13 +1,14 @@
-"""Samples of chips out of polled npu-smi text, as its bytes come or as a file.
+"""Samples of chips out of polled npu-smi text, as its bytes come or as a file, and what stands beside them.
 
-Two forms are read, also mixed: tables (`npu-smi info`, again and again) and rows (`npu-smi info watch`).
+All forms are read, also mixed and between lines of other programs: tables (`npu-smi info`, again and again),
+rows (`npu-smi info watch`), keys and values (`-t`), lists of ids (`-l`, `-m`), and what is printed instead.
 Cells are told by bars, blanks and the words of the header, never by column numbers: widths differ by version.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,23 @@ from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..log_lines import Line, LineCutter, LogNotes, read_records, text_of
-from .records import ChipSample, NpuSmi
+from .blocks import BlockLines
+from .cells import WHOLE, cells_of, number_of, text_of_cell
+from .layouts import layout_of
+from .messages import message_of
+from .processes import ProcessLines, is_head
+from .records import ChipSample, NpuSmi, SmiMessage, SmiTable, SmiText
 from .times import time_in_front
 
 MAX_RECORDS = 5_000_000
-MAX_CELL_CHARS = 64
 MAX_CHIPS = 4096
 """Of one poll."""
+MAX_MESSAGES = 256
 
-_BEGIN = re.compile(r"\| npu-smi \S+ +Version: ")
+_BEGIN = re.compile(r"\| npu-smi (\S{1,64}) +Version: (\S{0,64})")
+_VERSION = re.compile(r"npu-smi version: (\S{1,64})")
 _PAIR = re.compile(r"([\w.-]+)\s*/\s*([\w.-]+)")
 _COLUMN = re.compile(r"[^\s()][^()]*\([^()]*\)")
-_WHOLE = re.compile(r"\d{1,9}")
-_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
 _WATCHED = {
     "NpuID(Idx)": "npu",
     "ChipId(Idx)": "chip",
@@ -74,6 +79,13 @@ class NpuSmiReader:
         self._head: _Head | None = None
         self._words: tuple[str, str] = ("", "")  # both header lines of the table
         self._is_in_table = False
+        self._table: SmiTable | None = None
+        self._n_tables = 0
+        self._processes: ProcessLines | None = None
+        self._blocks = BlockLines()
+        self._messages: list[SmiMessage] = []
+        self._tool_version: str | None = None
+        self._last_number = 0
 
     def feed(self, chunk: bytes) -> list[ChipSample]:
         """The samples that are complete with this chunk."""
@@ -88,13 +100,46 @@ class NpuSmiReader:
                 found += self._taken(line)
             elif self._is_in_table or self._columns:
                 self._notes.add("cut-off", "the text ends in this line", line.number, line.byte)
+            else:
+                self._last(line)
         if self._head is not None:
             line = self._head.line
             self._notes.add(
                 "cut-off", "the text ends behind the first line of a chip", line.number, line.byte
             )
             self._head = None
+        self._blocks.end()
         return found
+
+    def _last(self, line: Line) -> None:
+        """A last line without an end: a message says all it has to say, of a value a part may be missing."""
+        text = text_of(line, self._notes)
+        message = message_of(text.strip(), line.number)
+        if message is not None:
+            self._add_message(message)
+        elif text.lstrip().startswith("|") or (self._blocks.is_open and ":" in text):
+            self._notes.add("cut-off", "the text may end in this line", line.number, line.byte)
+        else:
+            self._taken(line)
+
+    @property
+    def told(self) -> SmiText:
+        """What stands beside the samples, so far; blocks that are still open once `finish` was called."""
+        table = self._table
+        if table is not None and self._processes is not None:
+            found, listed = self._processes.found, self._processes.listed
+            table = replace(table, processes=tuple(found), listed_npus=tuple(listed))
+        return SmiText(
+            table,
+            self._n_tables,
+            self._blocks.found(),
+            tuple(self._blocks.ids.values()),
+            tuple(self._blocks.cards.values()),
+            self._blocks.n_listed_cards,
+            tuple(self._blocks.links),
+            tuple(self._messages),
+            self._tool_version,
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -104,10 +149,13 @@ class NpuSmiReader:
     # ---- one line ----
 
     def _taken(self, line: Line) -> list[ChipSample]:
-        time_ns, text = time_in_front(text_of(line, self._notes))
+        time_ns, whole = time_in_front(text_of(line, self._notes))
         if time_ns is not None:
             self._time_ns = time_ns
-        text = text.strip()
+        text = whole.strip()
+        if line.number > self._last_number + 1:
+            self._blocks.end()  # lines without anything in them are not handed out
+        self._last_number = line.number
         if text.startswith("|"):
             sample = self._table_line(line, text)
         elif "NpuID(Idx)" in text and "ChipId(Idx)" in text:
@@ -115,24 +163,44 @@ class NpuSmiReader:
             self._seen.clear()
             self._poll += 1
             self._is_in_table = False
+            self._blocks.forget()
             return []
         else:
             sample = self._watched(line, text) if self._columns and text[:1].isdigit() else None
+            if sample is None and not text.startswith("+"):
+                self._beside(whole, text, line.number)
         return [] if sample is None else [sample]
+
+    def _beside(self, whole: str, text: str, line: int) -> None:
+        """A line that is neither of a table nor a row of `watch`."""
+        message = message_of(text, line)
+        if message is not None:
+            self._add_message(message)
+            self._blocks.end()
+            return
+        version = _VERSION.fullmatch(text)
+        if version is not None:
+            self._tool_version = version[1]
+        elif not self._blocks.take(whole, line):
+            self._blocks.end()
+
+    def _add_message(self, message: SmiMessage) -> None:
+        if len(self._messages) < MAX_MESSAGES:
+            self._messages.append(message)
 
     # ---- rows of watch ----
 
     def _watched(self, line: Line, text: str) -> ChipSample | None:
         cells = text.split()
         ids = cells[:2]
-        if len(ids) < 2 or not all(_WHOLE.fullmatch(cell) for cell in ids):
+        if len(ids) < 2 or not all(WHOLE.fullmatch(cell) for cell in ids):
             return None  # of another program
         if len(cells) != len(self._columns):
             message = f"the row has {len(cells):,} cells, the header {len(self._columns):,}"
             self._notes.add("bad-record", message, line.number, line.byte)
             return None
         pairs = zip(self._columns, cells, strict=True)
-        found: dict[str, Any] = {name: _number(cell) for name, cell in pairs if name not in _IDS}
+        found: dict[str, Any] = {name: number_of(cell) for name, cell in pairs if name not in _IDS}
         chip = int(ids[0]), int(ids[1])
         if chip in self._seen or len(self._seen) >= MAX_CHIPS:
             self._seen.clear()
@@ -143,25 +211,40 @@ class NpuSmiReader:
     # ---- tables ----
 
     def _table_line(self, line: Line, text: str) -> ChipSample | None:
-        if _BEGIN.match(text):
+        begin = _BEGIN.match(text)
+        if begin is not None:
             self._poll += 1
+            self._n_tables += 1
+            self._table = SmiTable(self._poll, line.number, begin[1], begin[2].rstrip("|"))
+            self._processes = None
+            self._blocks.forget()
             self._is_in_table, self._words, self._columns = True, ("", ""), ()
             self._drop_head()
             return None
         if not self._is_in_table:
+            if self._processes is not None:
+                self._processes.take(text, line.number)
             return None
         if "Process id" in text:
             self._is_in_table = False  # the processes follow
+            if is_head(text):
+                self._processes = ProcessLines(text)
+                self._name_layout(text)
             self._drop_head()
             return None
-        cells = [cell.strip() for cell in text.strip("|").split("|")]
+        cells = cells_of(text)
         if "Health" in cells:
             self._words = text, ""
         elif "Bus-Id" in cells:
             self._words = self._words[0], text
+            self._name_layout("")
         elif self._words[1]:
             return self._second(line, cells) if self._head is not None else self._first(line, cells)
         return None
+
+    def _name_layout(self, processes: str) -> None:
+        if self._table is not None:
+            self._table = replace(self._table, layout=layout_of(*self._words, processes))
 
     def _drop_head(self) -> None:
         if self._head is not None:
@@ -177,16 +260,16 @@ class NpuSmiReader:
         *ids, health, numbers = cells
         npu, _, name = " ".join(ids).partition(" ")
         pages, rest = _pair_in(numbers)
-        if not _WHOLE.fullmatch(npu) or len(rest) != 2:
+        if not WHOLE.fullmatch(npu) or len(rest) != 2:
             self._bad(line, cells)
             return None
         figures = {
-            "power_w": _number(rest[0]),
-            "temperature_c": _number(rest[1]),
+            "power_w": number_of(rest[0]),
+            "temperature_c": number_of(rest[1]),
             "hugepages_used": pages[0][0] if pages else None,
             "hugepages_total": pages[0][1] if pages else None,
         }
-        self._head = _Head(line, int(npu), _text(name), _text(health), figures)
+        self._head = _Head(line, int(npu), text_of_cell(name), text_of_cell(health), figures)
         return None
 
     def _second(self, line: Line, cells: list[str]) -> ChipSample | None:
@@ -196,12 +279,12 @@ class NpuSmiReader:
         *ids, bus_id, numbers = cells if len(cells) in (3, 4) else [""] * 3
         pairs, rest = _pair_in(numbers)
         numbered = " ".join(ids).split()
-        if len(rest) != 1 or not pairs or not all(_WHOLE.fullmatch(one) for one in numbered):
+        if len(rest) != 1 or not pairs or not all(WHOLE.fullmatch(one) for one in numbered):
             self._bad(line, cells)
             return None
         words = self._words[1]
         found: dict[str, Any] = dict(head.figures)
-        found["npu_percent" if "NPU Util" in words else "ai_core_percent"] = _number(rest[0])
+        found["npu_percent" if "NPU Util" in words else "ai_core_percent"] = number_of(rest[0])
         names = [name for word, name in (("Memory-Usage", "memory"), ("HBM-Usage", "hbm")) if word in words]
         for name, (used, total) in zip(names, pairs, strict=False):
             found[f"{name}_used_mb"], found[f"{name}_total_mb"] = used, total
@@ -215,7 +298,7 @@ class NpuSmiReader:
             time_ns=self._time_ns,
             name=head.name,
             health=head.health,
-            bus_id=_text(bus_id),
+            bus_id=text_of_cell(bus_id),
             physical_id=second if "Phy-ID" in words else None,
             device=second if "Device" in words else None,
             **found,
@@ -229,17 +312,8 @@ class NpuSmiReader:
 def _pair_in(cell: str) -> tuple[list[tuple[float | None, float | None]], list[str]]:
     """The `used / total` pairs of a cell, and the words in front of the first one."""
     first = _PAIR.search(cell)
-    pairs = [(_number(used), _number(total)) for used, total in _PAIR.findall(cell)]
+    pairs = [(number_of(used), number_of(total)) for used, total in _PAIR.findall(cell)]
     return pairs, (cell[: first.start()] if first is not None else cell).split()
-
-
-def _number(cell: str) -> float | None:
-    return float(cell) if _NUMBER.fullmatch(cell) else None
-
-
-def _text(cell: str) -> str | None:
-    cell = cell.strip()[:MAX_CELL_CHARS]
-    return None if cell in ("", "NA", "-") else cell
 
 
 def read_npu_smi(
@@ -249,7 +323,8 @@ def read_npu_smi(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> NpuSmi:
-    """All samples of a file, 5,000,000 at most; an empty tuple where it holds neither tables nor rows.
+    """All samples of a file, 5,000,000 at most; an empty tuple where it holds neither tables nor rows. `told`
+    has what stands beside them.
 
     Problems (with line and byte): rows that are broken or cut, lines that are too long or in no known
     encoding, a file that fails while it is read. Raises InputError (no such file, no regular file, a link out
@@ -257,4 +332,4 @@ def read_npu_smi(
     """
     reader = NpuSmiReader(shown_path(path, root))
     samples, problems = read_records(path, root, reader, MAX_RECORDS, progress, is_cancelled)
-    return NpuSmi(samples, problems)
+    return NpuSmi(samples, problems, reader.told)

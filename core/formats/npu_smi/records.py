@@ -1,7 +1,8 @@
-"""One chip at one poll, as npu-smi showed it."""
+"""What npu-smi showed: one chip at one poll, and all that stands beside the chips."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...findings import Problem
@@ -48,8 +49,108 @@ class ChipSample:
 
 
 @dataclass(frozen=True, slots=True)
+class SmiProcess:
+    """A process on a chip. name: at most 15 characters of it, "" where npu-smi shows none (another container,
+    or it ended meanwhile). chip: None in tables that count no chips. container_pid: its id in the container,
+    where the table has that column and knows it. pid: None for "NA". memory_mb: None where not shown."""
+
+    npu: int | None
+    chip: int | None
+    pid: int | None
+    name: str
+    memory_mb: int | None
+    line: int
+    has_container_column: bool = False
+    container_pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SmiTable:
+    """A table of `npu-smi info`; its chips are the samples with the same `poll`.
+
+    layout: "L0", "L1-narrow", "L1", "L1'", "L2", "A3-L1", "A3-L2", "310P" or "950". listed_npus: cards of
+    which it says which processes they have, or that they have none.
+    """
+
+    poll: int
+    line: int
+    tool_version: str
+    driver_version: str
+    layout: str = ""
+    processes: tuple[SmiProcess, ...] = ()
+    listed_npus: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SmiBlock:
+    """Keys and values of `npu-smi info -t TYPE`, of all blocks of a text about one chip.
+
+    npu, chip: None where the text does not say which (`-c` leaves the ids out; `-i` alone is of a card).
+    first, last: value by key as the text has it first and last; None for "NA", "-" and nothing. A key that is
+    not there was not told. has_processes: whether `proc-mem` listed its processes.
+    """
+
+    npu: int | None
+    chip: int | None
+    first: Mapping[str, str | None]
+    last: Mapping[str, str | None]
+    processes: tuple[SmiProcess, ...] = ()
+    has_processes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SmiIds:
+    """A row of `-m`, or `-t phyid-remap`: how one chip is counted in each way. None: not shown."""
+
+    npu: int
+    chip: int | None
+    logic_id: int | None = None
+    physical_id: int | None = None
+    name: str | None = None
+    slot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SmiCard:
+    """An entry of `-l`."""
+
+    npu: int
+    n_chips: int | None = None
+    product_name: str | None = None
+    serial_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SmiMessage:
+    """A line that is printed instead of data, or beside it. kind: see `messages.MessageKind`."""
+
+    kind: str
+    text: str
+    line: int
+    code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SmiText:
+    """All that a text says beside samples. table: the last one. cards, ids: of `-l` and `-m`. links: rows of
+    `-t topo`, head line first, as cells. n_listed_cards: the count that `-l` begins with."""
+
+    table: SmiTable | None = None
+    n_tables: int = 0
+    blocks: tuple[SmiBlock, ...] = ()
+    ids: tuple[SmiIds, ...] = ()
+    cards: tuple[SmiCard, ...] = ()
+    n_listed_cards: int | None = None
+    links: tuple[tuple[str, ...], ...] = ()
+    messages: tuple[SmiMessage, ...] = ()
+    tool_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NpuSmi:
-    """All samples of a file in its order. Problems: rows that are broken, lines that are too long."""
+    """All samples of a file in its order. Problems: rows that are broken, lines that are too long. told: what
+    the file says beside samples."""
 
     samples: tuple[ChipSample, ...]
     problems: tuple[Problem, ...] = ()
+    told: SmiText = SmiText()

@@ -1,0 +1,260 @@
+"""npu-smi's text as a snapshot and its history: of a file, of a live call, of a round's manifest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from npulse.core.findings import Problem
+from npulse.core.formats.log_lines import LogNotes, log_windows
+from npulse.core.formats.npu_smi.reader import NpuSmiReader
+from npulse.core.formats.npu_smi.records import ChipSample, SmiBlock, SmiIds, SmiProcess, SmiText
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+
+from ..files import shown_path
+from .history import History
+from .snapshot import ChipState, Key, Process, Snapshot, State
+
+NO_CARD = -1
+"""`npu` of a chip of which the text does not say which it is."""
+
+_STATES: Mapping[str, State] = {
+    **{"driver": "driver not reachable", "library": "driver not reachable", "occupied": "occupied"},
+    **{"no-card": "no card", "denied": "not permitted", "timeout": "timeout"},
+    **{"not-in-container": "driver not reachable", "missing": "npu-smi missing"},
+}
+_CODE = re.compile(r"[0-9A-Fa-f]{6,10}")
+_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "temperature_c": ("NPU Temperature (C)", "Temperature(C)", "Temperature (C)", "Soc Max Temperature (C)"),
+    "hbm_temperature_c": ("HBM Temperature(C)", "HBM Temperature (C)"),
+    "power_w": ("NPU Real-time Power(W)", "Power Dissipation(W)"),
+    "rated_power_w": ("Rated Power Dissipation(W)",),
+    "ai_core_percent": ("Aicore Usage Rate(%)",),
+    "npu_percent": ("NPU Utilization(%)",),
+    "frequency_mhz": ("Aicore curFreq(MHZ)",),
+    "rated_mhz": ("Aicore Freq(MHZ)",),
+    "hbm_total_mb": ("HBM Capacity(MB)",),
+    "memory_total_mb": ("DDR Capacity(MB)", "Memory Capacity(MB)", "Capacity(MB)"),
+}
+"""Fields by the keys that tell them; the table's own figures come first."""
+_OF_SAMPLES = (
+    *("name", "health", "bus_id", "physical_id", "device", "power_w", "temperature_c", "ai_core_percent"),
+    *("npu_percent", "memory_used_mb", "memory_total_mb", "hbm_used_mb", "hbm_total_mb"),
+)
+WORST_FIRST = ("Critical", "Alarm", "Warning", "UNKNOWN", "OK")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says: the last state of each chip, its samples over time, and what could not be read."""
+
+    snapshot: Snapshot
+    history: History
+    problems: tuple[Problem, ...] = ()
+    told: SmiText = SmiText()
+
+
+class TextReader:
+    """One text, fed in pieces cut anywhere; `reading` is what it says so far."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._reader = NpuSmiReader(name)
+        self._last: dict[Key, ChipSample] = {}
+        self._history = History()
+
+    def feed(self, chunk: bytes) -> None:
+        self._add(self._reader.feed(chunk))
+
+    def finish(self) -> None:
+        self._add(self._reader.finish())
+
+    def _add(self, samples: Iterable[ChipSample]) -> None:
+        for sample in samples:
+            key = sample.npu, sample.chip or 0
+            before = self._last.get(key)
+            is_of_table = sample.health is not None or sample.name is not None
+            if not is_of_table and before is not None:
+                known = {name: getattr(sample, name) for name in _OF_SAMPLES}
+                sample = replace(
+                    before,
+                    poll=sample.poll,
+                    time_ns=sample.time_ns or before.time_ns,
+                    **{name: value for name, value in known.items() if value is not None},
+                )
+            self._last[key] = sample
+            self._history.add_sample(sample)
+
+    def reading(self) -> Reading:
+        told = self._reader.told
+        since = told.table.poll if told.table is not None else -1
+        samples = [one for one in self._last.values() if one.poll >= since]
+        snapshot = snapshot_of(told, samples, source=self._name)
+        self._history.add_counters(snapshot, told)
+        return Reading(snapshot, self._history, self._reader.problems, told)
+
+
+def read_device(
+    path: Path,
+    *,
+    root: Path | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Reading:
+    """A file of npu-smi's text, however many polls it holds. Cost: linear; memory does not grow with polls.
+
+    Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled.
+    """
+    name = shown_path(path, root)
+    notes = LogNotes(name)
+    reader = TextReader(name)
+    for window in log_windows(path, root, notes, progress, is_cancelled):
+        reader.feed(window)
+    reader.finish()
+    found = reader.reading()
+    return replace(found, problems=(*found.problems, *notes.told()))
+
+
+def read_snapshot(path: Path, *, root: Path | None = None) -> Snapshot:
+    """The last state of each chip in a file; InputError where there is no such file."""
+    return read_device(path, root=root).snapshot
+
+
+def snapshots_of(manifest: Mapping[str, Any]) -> tuple[Snapshot | None, Snapshot | None]:
+    """(before, after) of a round.toml: its tables [device.before] and [device.after]; None where missing."""
+    device = manifest.get("device")
+    if not isinstance(device, Mapping):
+        return None, None
+    told = [device.get(name) for name in ("before", "after")]
+    before, after = (Snapshot.from_dict(one) if isinstance(one, Mapping) else None for one in told)
+    return before, after
+
+
+# ---- text to snapshot ----
+
+
+def snapshot_of(told: SmiText, samples: Iterable[ChipSample], *, source: str = "") -> Snapshot:
+    """The state of all chips that a text tells of, whichever of its parts does so."""
+    by_key = {(one.npu, one.chip or 0): one for one in samples}
+    ids = {(one.npu, one.chip or 0): one for one in told.ids}
+    blocks = _by_chip(told.blocks, {*by_key, *ids})
+    keys = dict.fromkeys((*by_key, *sorted(set(blocks) - set(by_key))))
+    if not keys and told.ids:
+        keys = dict.fromkeys(ids)
+    chips = tuple(_chip(key, by_key.get(key), blocks.get(key, {}), ids.get(key)) for key in keys)
+    table = told.table
+    processes = [_process(one) for one in (table.processes if table is not None else ())]
+    listed = dict.fromkeys(table.listed_npus if table is not None else ())
+    for block in told.blocks:
+        if block.has_processes and block.npu is not None:
+            # `proc-mem` lists all of them, the table at most 8
+            key = block.npu, block.chip or 0
+            processes = [one for one in processes if one.key != key]
+            processes += [replace(_process(one), npu=key[0], chip=key[1]) for one in block.processes]
+            listed.setdefault(block.npu)
+    state, code, message = _state(told, bool(chips))
+    times = [one.time_ns for one in by_key.values() if one.time_ns is not None]
+    return Snapshot(
+        state=state,
+        code=code,
+        message=message,
+        chips=chips,
+        processes=tuple(processes),
+        listed_npus=tuple(listed),
+        driver_version=_driver_version(told),
+        tool_version=table.tool_version if table is not None else told.tool_version,
+        layout=table.layout if table is not None else "",
+        is_driver_incomplete=any(one.kind == "incomplete-driver" for one in told.messages),
+        taken_ns=max(times, default=None),
+        source=source,
+    )
+
+
+def _state(told: SmiText, has_chips: bool) -> tuple[State, int | None, str]:
+    if has_chips:
+        return "ok", None, ""
+    for message in told.messages:
+        state = _STATES.get(message.kind)
+        if state is not None:
+            return state, message.code, message.text
+    return "unknown", None, next((one.text for one in told.messages), "")
+
+
+def _driver_version(told: SmiText) -> str | None:
+    if told.table is not None and told.table.driver_version:
+        return told.table.driver_version
+    return next((v for one in told.blocks if (v := one.last.get("Software Version"))), None)
+
+
+def _by_chip(blocks: Iterable[SmiBlock], known: set[Key]) -> dict[Key, dict[str, str | None]]:
+    """Values by chip: those of a card are of all its chips, those of no card of the only chip there is."""
+    found: dict[Key, dict[str, str | None]] = {}
+    whole: list[SmiBlock] = []
+    for block in blocks:
+        if block.npu is None or block.chip is None:
+            whole.append(block)
+        elif block.last or block.has_processes:
+            _merge(found.setdefault((block.npu, block.chip), {}), block.last)
+    for block in whole:
+        every = [*known, *found]
+        if block.npu is None:
+            keys = every if len(set(every)) == 1 else [(NO_CARD, block.chip or 0)]
+        else:
+            keys = [key for key in every if key[0] == block.npu] or [(block.npu, 0)]
+        for key in dict.fromkeys(keys):
+            own = found.setdefault(key, {})
+            _merge(own, {name: value for name, value in block.last.items() if own.get(name) is None})
+    return found
+
+
+def _merge(own: dict[str, str | None], more: Mapping[str, str | None]) -> None:
+    """The later value counts, but for nothing in place of something, and for a health that was worse."""
+    for name, value in more.items():
+        if name in ("Health", "Health Status"):
+            value = worst_health(own.get(name), value)
+        if value is not None or name not in own:
+            own[name] = value
+
+
+def _chip(
+    key: Key, sample: ChipSample | None, values: Mapping[str, str | None], ids: SmiIds | None
+) -> ChipState:
+    own: dict[str, Any] = {}
+    if sample is not None:
+        own = {name: getattr(sample, name) for name in _OF_SAMPLES}
+    for name, keys in _NUMBERS.items():
+        # '-' in a table says that the card's first chip tells its power: a block says it of both
+        if own.get(name) is None and not (name == "power_w" and sample is not None):
+            own[name] = next((n for one in keys if (n := _number(values.get(one))) is not None), None)
+    own["name"] = own.get("name") or values.get("Chip Name") or (ids.name if ids is not None else None)
+    own["health"] = worst_health(own.get("health"), values.get("Health"), values.get("Health Status"))
+    own["bus_id"] = own.get("bus_id") or values.get("PCIe Bus Info")
+    if ids is not None:
+        own["physical_id"] = own["physical_id"] if own.get("physical_id") is not None else ids.physical_id
+        own["device"] = own["device"] if own.get("device") is not None else ids.logic_id
+    codes = tuple(dict.fromkeys(one.upper() for one in _CODE.findall(values.get("Error Code") or "")))
+    text = values.get("Error Information")
+    return ChipState(*key, fault_codes=codes[:64], fault_text=text, values=values, **own)
+
+
+def _process(one: SmiProcess) -> Process:
+    npu = one.npu if one.npu is not None else NO_CARD
+    return Process(npu, one.chip or 0, one.pid, one.name, one.memory_mb, one.container_pid)
+
+
+def _number(text: str | None) -> float | None:
+    if text is None or not re.fullmatch(r"-?\d{1,9}(?:\.\d{1,6})?", text):
+        return None
+    return float(text)
+
+
+def worst_health(*words: str | None) -> str | None:
+    """The worst of what was told; a word that is not known counts as UNKNOWN does. None: nothing was told."""
+
+    def place(word: str) -> int:
+        return WORST_FIRST.index(word if word in WORST_FIRST else "UNKNOWN")
+
+    return min((word for word in words if word is not None), key=place, default=None)

@@ -1,0 +1,68 @@
+"""What npu-smi (or the shell) prints instead of data, by its text: exit codes do not tell these apart."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from .records import SmiMessage
+
+MessageKind = Literal[
+    "driver",  # the driver cannot be reached from here
+    "occupied",  # another container or vNPU user holds the devices
+    "no-card",
+    "denied",  # not permitted
+    "timeout",
+    "not-in-container",
+    "missing",  # npu-smi itself is not there
+    "library",  # a library of the driver is not there
+    "not-supported",
+    "failed-query",
+    "wrong-call",
+    "incomplete-driver",
+    "other",
+]
+
+_CODES: dict[int, MessageKind] = {
+    **{-8005: "driver", -8020: "occupied", -8002: "denied", -8006: "timeout", -8013: "not-in-container"},
+    **{-8255: "not-supported", -9255: "not-supported", -8007: "no-card", -8008: "no-card"},
+    **{-8001: "wrong-call", -9001: "wrong-call", -8009: "driver", -8012: "driver", -8017: "occupied"},
+}
+_RET = re.compile(r"\bret(?:urn)?(?: is|=| =|:)? ?(-[89]\d{3})\b")
+_TEXTS: tuple[tuple[re.Pattern[str], MessageKind], ...] = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (r"There is no NPU card on this server", "no-card"),
+        (r"npu-smi: (?:command )?not found", "missing"),
+        (r"npu-smi['\"]?: (?:No such file|没有那个文件|cannot execute)", "missing"),
+        (r"npu-smi:? .{0,80}error while loading shared libraries", "library"),
+        (r"lib(?:dcmi|drvdsmi_host|ascend_hal|c_sec|mmpa)\S{0,40}: cannot open shared object", "library"),
+        (r"npu-smi['\"]?: Permission denied", "denied"),
+        (r"This device does not support querying [\w-]+", "not-supported"),
+        (r"Failed to query \"[\w-]+\" info", "failed-query"),
+        (r"Error parameter of -\w", "wrong-call"),
+        (r"Must input parameter of", "wrong-call"),
+        (r"^\[WARNING\] ?The driver package may not be completely installed", "incomplete-driver"),
+    )
+)
+_STARTED = re.compile(r"dcmi mod(?:ule|el) initiali[sz]ed? ?fail|dcmi mod(?:ule|el) initialized failed")
+MAX_CHARS = 400
+
+
+def message_of(text: str, line: int) -> SmiMessage | None:
+    """The message that a line is; None for any other line."""
+    if len(text) > 4096:
+        return None
+    if _STARTED.search(text) is not None:
+        found = _RET.search(text)
+        code = int(found[1]) if found is not None else None
+        return SmiMessage(_CODES.get(code or 0, "driver"), text[:MAX_CHARS], line, code)
+    for pattern, kind in _TEXTS:
+        if pattern.search(text) is not None:
+            found = _RET.search(text)
+            return SmiMessage(kind, text[:MAX_CHARS], line, int(found[1]) if found is not None else None)
+    found = _RET.search(text)
+    if found is not None and ("dcmi" in text or "npu" in text.lower()):
+        code = int(found[1])
+        return SmiMessage(_CODES.get(code, "other"), text[:MAX_CHARS], line, code)
+    return None
