@@ -131,7 +131,15 @@ AREAS: tuple[Area, ...] = (
         reports=".performance.run_report",
         criteria=".performance.criteria",
     ),
-    Area("device", "device", ("Device", "设备"), ("the device's health", "设备健康")),
+    Area(
+        "device",
+        "device",
+        ("Device", "设备"),
+        ("the device's health", "设备健康"),
+        rules=".device.rules",
+        reports=".device.run_report",
+        criteria=".device.criteria",
+    ),
     Area("rounds", "rounds", ("Rounds", "轮次"), ("what changed between attempts", "各轮之间的变化")),
 )
 

@@ -56,7 +56,7 @@ _ALSO: Mapping[str, tuple[Area, ...]] = {
 
 _READ = frozenset(
     {"msprobe.dump", "msprobe.monitor_v1", "msprobe.monitor_v2", "msprobe.monitor_anomaly"}
-    | {"cann.acl_config", "device.environment", "device.script", "npulse.round"}
+    | {"cann.acl_config", "device.environment", "device.script", "device.npu_smi", "npulse.round"}
     | {"cann.dump", "cann.opdebug", "cann.stats", "cann.exception"}
     | {"sanitizer.mssanitizer", "sanitizer.host", "runtime.plog", "runtime.console", "compiler.log"}
     | {"memscope.dump", "memscope.leaks", "msdebug.transcript"}

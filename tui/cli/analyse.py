@@ -37,7 +37,7 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
         end_progress()
     for note in found.notes:
         talk(f"npulse: {note}")
-    return _written(found.report, format_name, options, paths)
+    return written(found.report, format_name, options, paths)
 
 
 def run_diff(
@@ -61,10 +61,10 @@ def run_diff(
         )
     finally:
         end_progress()
-    return _written(found, format_name, options, (before, after))
+    return written(found, format_name, options, (before, after))
 
 
-def _written(found: Report, format_name: str, options: AnalyseOptions, paths: Sequence[Path]) -> int:
+def written(found: Report, format_name: str, options: AnalyseOptions, paths: Sequence[Path]) -> int:
     """The report to stdout or to its file; the exit code."""
     from npulse.core.report import masked, render, write_report
 

@@ -164,6 +164,33 @@ def performance(
     return run_analysis(options, "performance", [run], top=top, by=by)
 
 
+@app.command(short_help="Cards by npu-smi: health, heat, memory, errors.")
+@o.with_analyse_options
+def device(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Saved output of npu-smi, or a run; several files are of one machine.",
+            metavar="[FILE|RUN ...]",
+        ),
+    ] = None,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="Ask npu-smi of this machine.")] = False,
+    interval: Annotated[
+        float | None, typer.Option("--interval", min=0, help="With --now: ask again every so many seconds.")
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", min=1, help="With --now: how often to ask (default: once, or until Ctrl-C)."),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Say what is not well with the cards: health, heat, frequency, memory, error counters, the driver."""
+    from .device import run_device
+
+    return run_device(options, paths or [], now=now, interval_s=interval, count=count)
+
+
 @app.command(short_help="Two runs or rounds side by side, every area.")
 @o.with_analyse_options
 def diff(
