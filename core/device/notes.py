@@ -17,9 +17,9 @@ NO_WORDS: Words = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """rule: id without the area's name. key: the chip, None for the machine. short: a few words for a line that
-    names several. is_unwell: figures that were measured on this card are not to be trusted. source: the file
-    or side that told it."""
+    """rule: id without the area's name. key: the chip, None for the machine. short: a few words for a line
+    that names several. is_unwell: figures that were measured on this card are not to be trusted. source: the
+    file or side that told it."""
 
     rule: str
     severity: Severity

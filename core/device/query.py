@@ -122,7 +122,7 @@ class NpuSmi:
             found = text.reading()
         chips = [one for one in found.snapshot.chips if one.npu >= 0]
         npus = list(dict.fromkeys(one.npu for one in chips))[:MAX_NPUS]
-        calls = [("-t", kind, "-i", str(npu)) for kind in types for npu in npus]
+        calls: list[tuple[str, ...]] = [("-t", kind, "-i", str(npu)) for kind in types for npu in npus]
         calls += [
             ("-t", "health", "-i", str(one.npu), "-c", str(one.chip))
             for one in chips

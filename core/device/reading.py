@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -55,6 +56,7 @@ class Reading:
     history: History
     problems: tuple[Problem, ...] = ()
     told: SmiText = SmiText()
+    samples: tuple[ChipSample, ...] = ()
 
 
 class TextReader:
@@ -94,7 +96,13 @@ class TextReader:
         samples = [one for one in self._last.values() if one.poll >= since]
         snapshot = snapshot_of(told, samples, source=self._name)
         self._history.add_counters(snapshot, told)
-        return Reading(snapshot, self._history, self._reader.problems, told)
+        return Reading(snapshot, self._history, self._reader.problems, told, tuple(samples))
+
+    def ended(self) -> Reading:
+        """`reading`, if the text ends here; this reader goes on as if nobody had asked."""
+        other = copy.deepcopy(self)
+        other.finish()
+        return other.reading()
 
 
 def read_device(
@@ -116,6 +124,27 @@ def read_device(
     reader.finish()
     found = reader.reading()
     return replace(found, problems=(*found.problems, *notes.told()))
+
+
+def with_more(base: Reading, others: Iterable[Reading]) -> Reading:
+    """A table together with other texts of the same machine, `-t` blocks most of all."""
+    listed = list(others)
+    told = base.told
+    for one in listed:
+        told = replace(
+            told,
+            blocks=(*told.blocks, *one.told.blocks),
+            ids=(*told.ids, *one.told.ids),
+            cards=(*told.cards, *one.told.cards),
+            links=told.links or one.told.links,
+            messages=(*told.messages, *one.told.messages),
+            tool_version=told.tool_version or one.told.tool_version,
+        )
+    snapshot = snapshot_of(told, base.samples, source=base.snapshot.source)
+    for one in listed:
+        base.history.add_counters(snapshot, one.told)
+    problems = tuple(problem for one in (base, *listed) for problem in one.problems)
+    return replace(base, snapshot=snapshot, told=told, problems=problems)
 
 
 def read_snapshot(path: Path, *, root: Path | None = None) -> Snapshot:
@@ -142,19 +171,20 @@ def snapshot_of(told: SmiText, samples: Iterable[ChipSample], *, source: str = "
     ids = {(one.npu, one.chip or 0): one for one in told.ids}
     blocks = _by_chip(told.blocks, {*by_key, *ids})
     keys = dict.fromkeys((*by_key, *sorted(set(blocks) - set(by_key))))
-    if not keys and told.ids:
-        keys = dict.fromkeys(ids)
+    if not keys:
+        listed = [(one.npu, chip) for one in told.cards for chip in range(min(one.n_chips or 1, 16))]
+        keys = dict.fromkeys(ids or listed)
     chips = tuple(_chip(key, by_key.get(key), blocks.get(key, {}), ids.get(key)) for key in keys)
     table = told.table
     processes = [_process(one) for one in (table.processes if table is not None else ())]
-    listed = dict.fromkeys(table.listed_npus if table is not None else ())
+    cards = dict.fromkeys(table.listed_npus if table is not None else ())
     for block in told.blocks:
         if block.has_processes and block.npu is not None:
             # `proc-mem` lists all of them, the table at most 8
             key = block.npu, block.chip or 0
             processes = [one for one in processes if one.key != key]
             processes += [replace(_process(one), npu=key[0], chip=key[1]) for one in block.processes]
-            listed.setdefault(block.npu)
+            cards.setdefault(block.npu)
     state, code, message = _state(told, bool(chips))
     times = [one.time_ns for one in by_key.values() if one.time_ns is not None]
     return Snapshot(
@@ -163,7 +193,7 @@ def snapshot_of(told: SmiText, samples: Iterable[ChipSample], *, source: str = "
         message=message,
         chips=chips,
         processes=tuple(processes),
-        listed_npus=tuple(listed),
+        listed_npus=tuple(cards),
         driver_version=_driver_version(told),
         tool_version=table.tool_version if table is not None else told.tool_version,
         layout=table.layout if table is not None else "",

@@ -29,9 +29,11 @@ TEXTS: dict[str, Words] = {
         "npu-smi 未在时限内应答：设备情况未知",
     ),
     "state-unknown": (
-        "there is no table of npu-smi in this text that can be read: nothing is known of devices",
-        "文本中没有可读取的 npu-smi 表格：设备情况未知",
+        "this text of npu-smi says nothing of the state of devices",
+        "该 npu-smi 文本没有设备状态信息",
     ),
+    "state-said": ("npu-smi says{code}: nothing is known of devices", "npu-smi 输出{code}：设备情况未知"),
+    "said": (" '{text}'", "“{text}”"),
     "code": (" (code {code})", "（错误码 {code}）"),
     "next-npu-smi missing": (
         "install the driver, or mount /usr/local/bin/npu-smi and /usr/local/Ascend/driver into the container; a saved output can be opened: npulse device FILE",
@@ -61,7 +63,10 @@ TEXTS: dict[str, Words] = {
         "another npu-smi may hang (ps aux | grep npu-smi), or a device is lost (dmesg | tail); offline files can still be opened: npulse PATH",
         "可能有其他 npu-smi 卡住（ps aux | grep npu-smi），或设备丢失（dmesg | tail）；离线文件仍可打开：npulse PATH",
     ),
-    "next-unknown": ("npu-smi info > FILE; then npulse device FILE", "npu-smi info > FILE；然后 npulse device FILE"),
+    "next-unknown": (
+        "npu-smi info > FILE; then npulse device FILE",
+        "npu-smi info > FILE；然后 npulse device FILE",
+    ),
     # ---- health ----
     "health": ("health {health}{codes}", "健康状态 {health}{codes}"),
     "health-codes": (", fault codes {codes}", "，故障码 {codes}"),
@@ -95,13 +100,19 @@ TEXTS: dict[str, Words] = {
         "most often a kernel used a bad address: npulse memory, msSanitizer; the card may be well",
         "多为 kernel 访问了错误地址：用 npulse memory、msSanitizer 排查；硬件可能正常",
     ),
-    "step-cool": ("check fans, air flow and dust; let it cool before measuring", "检查风扇、风道与灰尘；冷却后再测量"),
+    "step-cool": (
+        "check fans, air flow and dust; let it cool before measuring",
+        "检查风扇、风道与灰尘；冷却后再测量",
+    ),
     "step-link": (
         "check the optical module and cable of this card: hccn_tool -i {device} -link -g",
         "检查该卡的光模块与线缆：hccn_tool -i {device} -link -g",
     ),
     "step-power": ("check the power supply; replace the card if it comes again", "检查供电；再次出现则更换"),
-    "step-report": ("look the code up in the vendor's health management list", "在厂商健康管理故障表中查询该码"),
+    "step-report": (
+        "look the code up in the vendor's health management list",
+        "在厂商健康管理故障表中查询该码",
+    ),
     # ---- heat and frequency ----
     "temperature": ("{temp} C, above {limit} C", "{temp} °C，超过 {limit} °C"),
     "temperature-was": (
@@ -214,7 +225,10 @@ TEXTS: dict[str, Words] = {
     ),
     "short-ecc": ("double-bit ECC errors", "双 bit ECC 错误"),
     "isolated-pages": ("{n} isolated pages of {memory}; 64 are the limit", "{memory} 隔离页 {n}，上限 64"),
-    "isolated-pages-next": ("plan to replace the card; from 64 on it has to be", "计划更换该卡；达到 64 必须更换"),
+    "isolated-pages-next": (
+        "plan to replace the card; from 64 on it has to be",
+        "计划更换该卡；达到 64 必须更换",
+    ),
     "counters-moving": ("error counters moved: {moves}", "错误计数在增加：{moves}"),
     "counters-moving-next": (
         "errors come now, not only once: take the card out of the job and measure again",
@@ -263,6 +277,14 @@ TEXTS: dict[str, Words] = {
     "what-health": ("health", "健康状态"),
     # ---- report ----
     "told-cards": ("{n} chips{driver}{container}", "{n} 个芯片{driver}{container}"),
+    "told-state": ("{name}: {state}  {said}", "{name}：{state}  {said}"),
+    "word-npu-smi missing": ("npu-smi missing", "缺少 npu-smi"),
+    "word-driver not reachable": ("driver not reachable", "驱动不可访问"),
+    "word-occupied": ("occupied", "被占用"),
+    "word-no card": ("no card", "没有卡"),
+    "word-not permitted": ("not permitted", "无权限"),
+    "word-timeout": ("timeout", "超时"),
+    "word-unknown": ("unknown", "未知"),
     "told-driver": (", driver {version}", "，驱动 {version}"),
     "told-container": (", asked in a container", "，在容器中查询"),
     "told-well": ("health OK, nothing over a threshold", "健康状态均为 OK，没有超过阈值的项"),
@@ -286,12 +308,18 @@ TEXTS: dict[str, Words] = {
         "W of the card; '-' on a card's second chip: reported by the first",
         "整卡功率（W）；同卡第二个芯片显示 '-'，由第一个芯片报告",
     ),
-    "figure-health": ("as the driver says it: OK, Warning, Alarm, Critical, UNKNOWN", "驱动给出：OK、Warning、Alarm、Critical、UNKNOWN"),
+    "figure-health": (
+        "as the driver says it: OK, Warning, Alarm, Critical, UNKNOWN",
+        "驱动给出：OK、Warning、Alarm、Critical、UNKNOWN",
+    ),
     "figure-frequency_mhz": (
         "of the AI cores now; 800 MHz at idle is normal on 910B",
         "AI core 当前频率；910B 空闲时 800 MHz 属正常",
     ),
-    "figure-used_mb": ("memory in use: HBM where there is some, else DDR", "已用内存：有 HBM 则为 HBM，否则为 DDR"),
+    "figure-used_mb": (
+        "memory in use: HBM where there is some, else DDR",
+        "已用内存：有 HBM 则为 HBM，否则为 DDR",
+    ),
     "figure-ai_core_percent": (
         "share of time in which the AI cores worked (950: the whole chip)",
         "AI core 工作时间占比（950 为整芯片）",
@@ -300,5 +328,8 @@ TEXTS: dict[str, Words] = {
         "busy, loaded (processes, AI cores at 0 %), held (memory without a process), idle, or ? where nobody can tell",
         "busy 忙碌、loaded 已加载但空闲、held 无进程占用、idle 空闲；? 表示无法判断",
     ),
-    "figure-processes": ("processes that npu-smi lists on the chip, 8 at most", "npu-smi 列出的进程数，最多 8 个"),
+    "figure-processes": (
+        "processes that npu-smi lists on the chip, 8 at most",
+        "npu-smi 列出的进程数，最多 8 个",
+    ),
 }

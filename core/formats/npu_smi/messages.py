@@ -29,22 +29,20 @@ _CODES: dict[int, MessageKind] = {
     **{-8001: "wrong-call", -9001: "wrong-call", -8009: "driver", -8012: "driver", -8017: "occupied"},
 }
 _RET = re.compile(r"\bret(?:urn)?(?: is|=| =|:)? ?(-[89]\d{3})\b")
-_TEXTS: tuple[tuple[re.Pattern[str], MessageKind], ...] = tuple(
-    (re.compile(pattern), kind)
-    for pattern, kind in (
-        (r"There is no NPU card on this server", "no-card"),
-        (r"npu-smi: (?:command )?not found", "missing"),
-        (r"npu-smi['\"]?: (?:No such file|没有那个文件|cannot execute)", "missing"),
-        (r"npu-smi:? .{0,80}error while loading shared libraries", "library"),
-        (r"lib(?:dcmi|drvdsmi_host|ascend_hal|c_sec|mmpa)\S{0,40}: cannot open shared object", "library"),
-        (r"npu-smi['\"]?: Permission denied", "denied"),
-        (r"This device does not support querying [\w-]+", "not-supported"),
-        (r"Failed to query \"[\w-]+\" info", "failed-query"),
-        (r"Error parameter of -\w", "wrong-call"),
-        (r"Must input parameter of", "wrong-call"),
-        (r"^\[WARNING\] ?The driver package may not be completely installed", "incomplete-driver"),
-    )
+_PATTERNS: tuple[tuple[str, MessageKind], ...] = (
+    (r"There is no NPU card on this server", "no-card"),
+    (r"npu-smi: (?:command )?not found", "missing"),
+    (r"npu-smi['\"]?: (?:No such file|没有那个文件|cannot execute)", "missing"),
+    (r"npu-smi:? .{0,80}error while loading shared libraries", "library"),
+    (r"lib(?:dcmi|drvdsmi_host|ascend_hal|c_sec|mmpa)\S{0,40}: cannot open shared object", "library"),
+    (r"npu-smi['\"]?: Permission denied", "denied"),
+    (r"This device does not support querying [\w-]+", "not-supported"),
+    (r"Failed to query \"[\w-]+\" info", "failed-query"),
+    (r"Error parameter of -\w", "wrong-call"),
+    (r"Must input parameter of", "wrong-call"),
+    (r"^\[WARNING\] ?The driver package may not be completely installed", "incomplete-driver"),
 )
+_TEXTS = tuple((re.compile(pattern), kind) for pattern, kind in _PATTERNS)
 _STARTED = re.compile(r"dcmi mod(?:ule|el) initiali[sz]ed? ?fail|dcmi mod(?:ule|el) initialized failed")
 MAX_CHARS = 400
 

@@ -1,0 +1,112 @@
+"""What the device area says of a run: one report a round, over all that npu-smi said in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.errors import InputError
+from npulse.core.findings import with_problems
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.run.discover import discover
+from npulse.core.run.model import Artifact, Round, Run
+from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
+
+from .analyse import TEXT, Devices, analyse, has_snapshots
+from .criteria import Criteria, Settings
+from .report import report
+
+
+def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
+    """What is said where nothing tells of cards, or nothing of the rank that was asked for."""
+    texts = [one for one in run.artifacts if one.kind == TEXT]
+    if options.rank is not None and texts:
+        known = ranks_hint(one.rank for one in texts)
+        return InputError(f"no output of npu-smi of rank {options.rank} here", path=run.path, hint=known)
+    hint = "npu-smi info > npu_smi.txt; of this machine now: npulse device --now"
+    return InputError("holds no output of npu-smi and no snapshot of cards", path=run.path, hint=hint)
+
+
+def selections(run: Run, options: AnalysisOptions) -> list[Selection]:
+    """What there is to look at, round by round."""
+    root = run.path if run.path.is_dir() else run.path.parent
+
+    def tells(artifact: Artifact) -> bool:
+        return artifact.kind == TEXT or has_snapshots(artifact, root)
+
+    return selections_of(
+        run,
+        options,
+        lambda artifacts: any(map(tells, artifacts)),
+        is_own=lambda artifact: options.rank is None or artifact.rank in (None, options.rank),
+    )
+
+
+def look(
+    run: Run,
+    chosen: Selection,
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Devices:
+    """The analysis of one selection. InputError where nothing of it can be read."""
+    return analyse(
+        run,
+        chosen.round,
+        chosen.artifacts,
+        settings_of(options),
+        tails=options.tails,
+        progress=progress,
+        is_cancelled=is_cancelled,
+    )
+
+
+def settings_of(options: AnalysisOptions) -> Settings:
+    """How to look, by the options of a command."""
+    return Settings(Criteria.parse(options.criteria) if options.criteria else Criteria())
+
+
+def _area_report(run: Run, chosen: Selection, found: Devices, options: AnalysisOptions) -> AreaReport:
+    told = report(found, lang=options.lang, tables=options.tables)
+    names = [Path(one.name).name for one in found.sources]
+    return AreaReport(chosen.round, ", ".join(dict.fromkeys(names[:4])), with_problems(told, run.problems))
+
+
+USAGE = "npulse device RUN; of this machine now: npulse device --now"
+REPORTS = Reports(USAGE, selections, nothing_here, look, _area_report, without=("pair", "step"))
+reports_of, newest_of = REPORTS.reports_of, REPORTS.newest_of
+
+
+def report_of(
+    paths: Sequence[Path],
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> AreaReport:
+    """The report of a run, or of several files together: the calls that somebody saved one by one.
+
+    InputError where one of them tells nothing of cards.
+    """
+    if len(paths) < 2:
+        return REPORTS.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
+    root = Path(os.path.commonpath([os.path.abspath(path) for path in paths]))
+    runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in paths]
+    for run in runs:
+        REPORTS.newest(run, options)
+    artifacts = tuple(
+        replace(one, relative=os.path.relpath(one.path, root)) for run in runs for one in run.artifacts
+    )
+    whole = Run(
+        root,
+        (Round("", artifacts),),
+        tuple(problem for run in runs for problem in run.problems),
+        sum(run.n_entries for run in runs),
+    )
+    chosen = REPORTS.newest(whole, options)
+    found = look(whole, chosen, options, progress=progress, is_cancelled=is_cancelled)
+    return _area_report(whole, chosen, found, options)

@@ -1,0 +1,109 @@
+"""`npulse device`: saved output of npu-smi, or the cards of this machine, once or again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npulse.core.errors import UsageError
+from npulse.core.text import clock_text, columns_of, safe_text
+
+from .analyse import run_analysis, written
+from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk
+
+if TYPE_CHECKING:
+    from npulse.core.device.analyse import Devices
+
+ENVIRONMENT_LACKS = 3
+INTERRUPTED = 130
+_UNKNOWN = "unknown"
+
+
+def run_device(
+    options: AnalyseOptions,
+    paths: Sequence[Path],
+    *,
+    now: bool,
+    interval_s: float | None,
+    count: int | None,
+) -> int:
+    """The report over files, or of this machine; returns the exit code. UsageError for both, or neither."""
+    if not now and (interval_s is not None or count is not None):
+        raise UsageError("--interval and --count ask npu-smi again", hint="give --now too")
+    if now and paths:
+        raise UsageError(
+            "--now asks this machine: give no file", hint="npulse device FILE reads a saved output"
+        )
+    if now:
+        return _now(options, interval_s, count)
+    if not paths:
+        raise UsageError("give a saved output of npu-smi, or --now", hint="npu-smi info > npu_smi.txt")
+    return run_analysis(options, "device", paths)
+
+
+def _now(options: AnalyseOptions, interval_s: float | None, count: int | None) -> int:
+    from npulse.core.device.criteria import Criteria, Settings
+    from npulse.core.device.live import LiveDevices
+    from npulse.core.device.report import report
+
+    lang = chosen_lang(options.lang)
+    format_name = chosen_format(options.format_name, options.output)
+    n_looks = count if count is not None else 1 if interval_s is None else None
+    asked = Settings(Criteria.parse(options.criteria) if options.criteria else Criteria())
+    live = LiveDevices(asked)
+    is_shown = n_looks != 1 and format_name == "text"
+    found: Devices | None = None
+    told: set[tuple[str, object, str]] = set()
+    is_interrupted = False
+    done = 0
+    try:
+        while n_looks is None or done < n_looks:
+            if done:
+                time.sleep(interval_s or 0)
+            found = live.look()
+            done += 1
+            if is_shown:
+                _show(found, lang, told)
+    except KeyboardInterrupt:
+        is_interrupted = True
+    if found is None:
+        return INTERRUPTED
+    code = written(report(found, lang=lang, tables=options.tables), format_name, options, ())
+    if is_interrupted:
+        return INTERRUPTED
+    state = found.sources[-1].snapshot.state
+    return ENVIRONMENT_LACKS if state not in ("ok", _UNKNOWN) else code
+
+
+def _show(found: Devices, lang: str, told: set[tuple[str, object, str]]) -> None:
+    """One look as lines: the figures of each chip, and what is new of what is not well."""
+    from npulse.core.device.notes import subject_of
+    from npulse.core.device.report import figure
+
+    snapshot = found.sources[-1].snapshot
+    clock = clock_text(snapshot.taken_ns or time.time_ns())
+    rows = [
+        [
+            clock,
+            subject_of(snapshot, chip),
+            safe_text(chip.health or "?", 10),
+            f"{figure(chip.temperature_c)} C",
+            f"{figure(chip.power_w)} W",
+            f"{figure(chip.frequency_mhz)} MHz",
+            f"{figure(chip.ai_core_percent if chip.ai_core_percent is not None else chip.npu_percent)} %",
+            f"{figure(chip.used_mb)} / {figure(chip.total_mb)} MB",
+        ]
+        for chip in snapshot.chips
+    ]
+    lines = columns_of(rows, left=(0, 1, 2)) if rows else []
+    for note in found.notes:
+        key = note.rule, note.key, note.message[0] if note.key is None else ""
+        if key not in told:
+            told.add(key)
+            mark = {"error": "E", "warning": "W"}.get(note.severity, "n")
+            lines.append(f"{clock} {mark} {note.subject}: {note.message[1 if lang == 'zh' else 0]}")
+    emit(f"{safe_text(line)}\n" for line in lines)
+    if not snapshot.is_known and not rows:
+        talk(f"npulse: {snapshot.state}")
