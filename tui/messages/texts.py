@@ -123,6 +123,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "performance.busy": ("busy {busy} %", "忙碌 {busy} %"),
     "performance.sum": ("sum of kernels {sum} %", "kernel 总和 {sum} %"),
     "performance.idle": ("idle {idle} %", "空闲 {idle} %"),
+    "performance.not-trusted": ("NOT TO BE TRUSTED: {cards}", "数据不可信：{cards}"),
     "performance.host-yes": ("host-bound", "主机受限"),
     "performance.host-no": ("not host-bound", "非主机受限"),
     "performance.host-unknown": ("host-bound: unknown", "是否主机受限：未知"),
