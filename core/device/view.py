@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from npulse.core.findings import Finding, Location, Report
+from npulse.core.findings import Finding, Location, Report, Role
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text, say
 from npulse.core.views import Detail, Strip, first_figures, shown_figure
@@ -100,7 +100,7 @@ class DeviceView:
         if notes:
             return notes[0].finding(lang)
         source, chip = self.found.rows[row]
-        role = "ok" if chip.health == "OK" else "unknown"
+        role: Role = "ok" if chip.health == "OK" else "unknown"
         return Finding(
             AREA,
             "note",
@@ -123,7 +123,7 @@ class DeviceView:
         for name, pair in source.history.moved(chip.key).items():
             lines.append(f"{safe_text(name, 60)}: {pair[0]:,} -> {pair[1]:,}")
         for gauge in ("temperature_c", "power_w", "ai_core_percent", "used_mb"):
-            peak = source.history.peak(chip.key, gauge)  # type: ignore[arg-type]
+            peak = source.history.peak(chip.key, gauge)
             if peak is not None and source.history.n_samples > 1:
                 lines.append(f"max {gauge}: {shown_figure(peak.value)}")
         return lines

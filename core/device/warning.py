@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from npulse.core.text import Lang, say
 
+from .analyse import Devices
 from .criteria import Settings
-from .history import History
 from .judge import notes_of
 from .notes import Note
 from .snapshot import Key, Snapshot
@@ -31,7 +31,6 @@ def unwell_of(
     snapshots: Iterable[Snapshot],
     devices: Collection[int] | None = None,
     settings: Settings | None = None,
-    histories: Iterable[History | None] = (),
 ) -> tuple[Unwell, ...]:
     """Cards on which measured figures are not to be trusted, in all these snapshots (before, after, ...).
 
@@ -39,21 +38,37 @@ def unwell_of(
     calls it counts as one of them.
     """
     found: dict[Key, Unwell] = {}
-    rest = list(histories)
-    for place, snapshot in enumerate(snapshots):
-        history = rest[place] if place < len(rest) else None
-        for note in notes_of(snapshot, history, settings) if snapshot.is_known else ():
-            chip = snapshot.chip(*note.key) if note.key is not None else None
-            if chip is None or not note.is_unwell:
-                continue
-            device = snapshot.device_of(chip)
-            if devices is not None and device is not None and device not in devices:
-                continue
-            before = found.get(chip.key)
-            notes = before.notes if before is not None else ()
-            if all((one.rule, one.short) != (note.rule, note.short) for one in notes):
-                found[chip.key] = Unwell(chip.key, device, chip.label, (*notes, note))
+    for snapshot in snapshots:
+        _add(found, snapshot, notes_of(snapshot, None, settings), devices)
     return tuple(found.values())
+
+
+def _add(
+    found: dict[Key, Unwell],
+    snapshot: Snapshot,
+    notes: Iterable[Note],
+    devices: Collection[int] | None,
+) -> None:
+    for note in notes:
+        chip = snapshot.chip(*note.key) if note.key is not None else None
+        if chip is None or not note.is_unwell:
+            continue
+        device = snapshot.device_of(chip)
+        if devices is not None and device is not None and device not in devices:
+            continue
+        before = found.get(chip.key)
+        known = before.notes if before is not None else ()
+        if all((one.rule, one.short) != (note.rule, note.short) for one in known):
+            found[chip.key] = Unwell(chip.key, device, chip.label, (*known, note))
+
+
+def unwell_in(found: Devices, devices: Collection[int] | None = None) -> tuple[Unwell, ...]:
+    """As `unwell_of`, of an analysis: of all its states, their history, and what changed between them."""
+    cards: dict[Key, Unwell] = {}
+    for one in found.sources:
+        own = [note for note in found.changes if one.side == "after" and note.source == one.snapshot.source]
+        _add(cards, one.snapshot, (*one.notes, *own), devices)
+    return tuple(cards.values())
 
 
 def words_for(unwell: Iterable[Unwell], lang: Lang) -> str:

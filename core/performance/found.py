@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from npulse.core.device.warning import Unwell
 from npulse.core.findings import Problem
 from npulse.core.formats.opprof.records import KernelProfile
 from npulse.core.formats.profiling.follow import Followed
@@ -64,7 +65,8 @@ class Performance:
     cluster analysis found. changes: against the round before, of the main profile. advice: in the order in
     which to look at it. so_far: of how much the figures are, as long as the stage is "reading". followed: how
     far the files are that are read on, None where the run is not followed; since: what came to the main
-    profile with the last look that found something new, None before the second look.
+    profile with the last look that found something new, None before the second look. cards: those that were
+    not well while they were measured.
     """
 
     root: Path
@@ -85,6 +87,7 @@ class Performance:
     so_far: SoFar | None = None
     followed: Followed | None = None
     since: Since | None = None
+    cards: tuple[Unwell, ...] = ()
 
     @property
     def shown(self) -> Analysed | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from npulse.core.device.warning import words_for
 from npulse.core.figures import time_text
 from npulse.core.text import Lang, columns_of, safe_text, say
 
@@ -30,6 +31,8 @@ USUAL = frozenset(("utf-8", "ascii"))
 def told(found: Performance, lang: Lang) -> Iterator[str]:
     """The answer, wall and busy time, then the list of operators."""
     shown = found.shown
+    if found.cards:
+        yield say(TEXTS, "not-trusted", lang, cards=words_for(found.cards, lang))
     if found.so_far is not None and shown is not None:
         yield from _told_so_far(found, found.so_far, shown, lang)
         return

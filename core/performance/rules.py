@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npulse.core.rules import Rule
 
+from .cards import RULE as _CARDS
 from .changes.rules import RULES as _CHANGES
 from .kernel.rules import RULES as _KERNEL
 from .operators.rules_patterns import RULES as _PATTERNS
@@ -28,6 +29,7 @@ RULES: tuple[Rule, ...] = (
         OWN,
         ("export it", "导出即可"),
     ),
+    _CARDS,
     *_WALL,
     *_TOP,
     *_PATTERNS,

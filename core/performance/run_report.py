@@ -18,6 +18,7 @@ from npulse.core.run.selection import Reports, Selection, ranks_hint, selections
 from npulse.core.text import say
 
 from .analyse import analyse
+from .cards import unwell_cards, with_cards
 from .comparing import compared, same_rank
 from .criteria import Criteria, Settings
 from .found import OnUpdate, Performance
@@ -124,6 +125,10 @@ def look(
         clock=clock,
         room=options.cache.folder if options.cache is not None else None,
     )
+    cards = unwell_cards(
+        run, chosen.round, chosen.artifacts, found, tails=options.tails, is_cancelled=is_cancelled
+    )
+    found = with_cards(found, cards)
     return replace(found, problems=(*found.problems, *problems)) if problems else found
 
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
+    "not-trusted": (
+        "performance figures are not to be trusted: {cards}",
+        "性能数据不可信：{cards}",
+    ),
+    "not-trusted-next": (
+        "npulse device RUN tells why; measure again on a card that is well",
+        "用 npulse device RUN 查看原因；在正常的卡上重新测量",
+    ),
     "answer-idle": ("first: IDLE", "首要：空闲"),
     "answer-communication": ("first: COMMUNICATION", "首要：通信"),
     "answer-compute": ("first: COMPUTE", "首要：计算"),

@@ -276,7 +276,7 @@ def test_chinese(bad_run: Path, capsys: Capture) -> None:
         (["precision", "x", "--nonsense"], "--nonsense"),
         (["no/such/folder"], "no/such/folder"),
         (["no-such-command"], "no-such-command"),
-        (["device", "x"], "'device' is not built yet"),
+        (["recheck", "x"], "'recheck' is not built yet"),
         (["rules", "precision.scaler"], "precision.scaler"),
         (["keys", "check", "no/such.toml"], "no/such.toml"),
         (["--plain"], "nothing to show"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from npulse.core.device.warning import words_for
 from npulse.core.figures import time_text
 from npulse.core.performance.raw import growth_lines
 from npulse.core.performance.table import SUBJECT
@@ -74,7 +75,9 @@ def _parts(view: PerformanceView, tr: Tr, is_ended: bool) -> Iterator[str]:
         answer = shown.wall.bottleneck.answer
         is_told = answer == view.report.verdict == "unknown"
         yield tr(f"performance.first-{answer}") + _share_text(shown.wall.bottleneck)
-    elif found.kernels:
+    if found.cards:
+        yield tr("performance.not-trusted", cards=words_for(found.cards, view.lang))
+    if shown is None and found.kernels:
         yield from _kernel_parts(view, tr)
     if not view.is_complete:
         yield tr("performance.not-read" if is_ended else "performance.still-reading")
@@ -151,9 +154,11 @@ def _wall_parts(wall: Wall, bottleneck: Bottleneck, tr: Tr) -> Iterator[str]:
 
 
 def _first_finding(view: PerformanceView, tr: Tr, glyphs: Glyphs) -> tuple[str, str]:
-    if not view.report.findings:
+    # that figures are not to be trusted stands in the line above
+    findings = [one for one in view.report.findings if one.rule != "performance.device"]
+    if not findings:
         return tr("performance.nothing" if view.is_complete else "performance.not-judged"), ""
-    finding = view.report.findings[0]
+    finding = findings[0]
     line = f"{glyphs.severity(finding.severity)} {safe_text(finding.message)}"
     step = f"{tr('detail.next')}: {safe_text(finding.next_step)}" if finding.next_step else ""
     return line, step

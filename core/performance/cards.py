@@ -1,0 +1,88 @@
+# ruff: noqa: E501 - one text a line
+"""Whether the cards were well on which a round was measured: by npu-smi's output or snapshots beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from npulse.core.device.analyse import MANIFEST, TEXT
+from npulse.core.device.analyse import analyse as analyse_devices
+from npulse.core.device.criteria import Settings
+from npulse.core.device.warning import Unwell, unwell_in, words_for
+from npulse.core.errors import InputError
+from npulse.core.findings import Location, Related
+from npulse.core.progress import IsCancelled, never_cancelled
+from npulse.core.rules import Rule
+from npulse.core.run.model import Artifact, Run
+from npulse.core.tails import Tails
+
+from .advice import Advice, words
+from .found import Performance
+from .rule import NEVER, OWN
+from .texts import TEXTS
+
+RULE = Rule(
+    "performance.device",
+    "warning",
+    ("measured on a card that is not well", "在异常的卡上测得"),
+    (
+        "npu-smi's output or the snapshots in the same round show that a card was hot, slow under load, capped, or not OK. Times that were measured on it are not those of the program. Cards are matched by the device ids of the profiles; where a profile has none, all cards count.",
+        "同一轮次中的 npu-smi 输出或快照显示某卡过热、负载下降频、功率受限或健康异常。在其上测得的时间不代表程序本身。按 profile 的 device id 匹配；没有 device id 时计入所有卡。",
+    ),
+    ("what the rules of the device area call not well", "设备项规则判定为异常"),
+    OWN,
+    NEVER,
+)
+
+
+def unwell_cards(
+    run: Run,
+    round_name: str,
+    artifacts: Sequence[Artifact],
+    found: Performance,
+    *,
+    tails: Tails | None = None,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[Unwell, ...]:
+    """The cards of this round's devices that were not well; () where nothing tells of cards."""
+    told = tuple(one for one in artifacts if one.kind in (TEXT, MANIFEST))
+    if not told:
+        return ()
+    try:
+        devices = analyse_devices(run, round_name, told, Settings(), tails=tails, is_cancelled=is_cancelled)
+    except InputError:
+        return ()  # the device area says why
+    return unwell_in(devices, _devices_of(found))
+
+
+def _devices_of(found: Performance) -> frozenset[int] | None:
+    """The devices that were measured; None where a profile does not say which."""
+    devices = [one.profile.device for one in found.profiles]
+    if not devices or None in devices:
+        return None
+    return frozenset(device for device in devices if device is not None)
+
+
+def with_cards(found: Performance, cards: tuple[Unwell, ...]) -> Performance:
+    """The same with a warning in front of all advice where a card was not well."""
+    if not cards:
+        return found
+    en, zh = words_for(cards, "en"), words_for(cards, "zh")
+    first = cards[0]
+    advice = Advice(
+        "performance.device",
+        "warning",
+        first.notes[0].subject,
+        (TEXTS["not-trusted"][0].format(cards=en), TEXTS["not-trusted"][1].format(cards=zh)),
+        words(TEXTS, "not-trusted-next"),
+        figures={"cards": [one.label for one in cards], "devices": [one.device for one in cards]},
+        role="unknown",
+        related=tuple(
+            Related("suspect", note.subject, {"rule": f"device.{note.rule}", **note.figures})
+            for one in cards
+            for note in one.notes
+        ),
+        location=Location(first.notes[0].source or None),
+    )
+    return replace(found, cards=cards, advice=(advice, *found.advice))
