@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .analysis import AnalysisOptions
+from .device import run_report as device_run_report
+from .device.analyse import Devices
 from .findings import Finding, Problem, Report, Verdict
 from .memory import run_report as memory_run_report
 from .memory.analyse import Memory
@@ -158,6 +160,31 @@ class PerformanceReport(AreaAnswer):
         return _frame(performance_table(self.found, kind))
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceReport(AreaAnswer):
+    """What is known of the cards, and its report."""
+
+    found: Devices
+
+    @property
+    def origin(self) -> Finding | None:
+        """The first error; None where no card has one."""
+        return next((finding for finding in self.findings if finding.severity == "error"), None)
+
+    @property
+    def max_error(self) -> float:
+        """How many findings are errors, as there is no size of a fault; NaN where no device is known."""
+        main = self.found.main
+        is_known = main is not None and main.snapshot.is_known
+        return float(self.report.counts["errors"]) if is_known else float("nan")
+
+    def to_frame(self) -> pandas.DataFrame:
+        """All chips with the contract's columns as a pandas frame; absent values are NA."""
+        from .device.table import device_table
+
+        return _frame(device_table(self.found))
+
+
 def _frame(table: Table) -> pandas.DataFrame:
     import pandas
 
@@ -267,6 +294,32 @@ def performance(
         opened, chosen, asked, progress=progress, is_cancelled=is_cancelled, on_update=on_update
     )
     return PerformanceReport(performance_run_report.REPORTS.tell(opened, chosen, found, asked).report, found)
+
+
+def device(
+    run: Run | StrPath | None = None,
+    *,
+    options: AnalysisOptions | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> DeviceReport:
+    """What is not well with the cards in the newest round of a run that tells of them; without a run those of
+    this machine, by npu-smi (`found.main.snapshot.state` says why there are none).
+
+    options: round, rank, criteria, language ... as a command takes them. InputError where a run tells nothing
+    of cards.
+    """
+    asked = options or AnalysisOptions()
+    if run is None:
+        from .device.live import LiveDevices
+        from .device.report import report
+
+        now = LiveDevices(device_run_report.settings_of(asked)).look(is_cancelled=is_cancelled)
+        return DeviceReport(report(now, lang=asked.lang, tables=asked.tables), now)
+    opened = run if isinstance(run, Run) else open_run(run)
+    chosen = device_run_report.REPORTS.newest(opened, asked)
+    found = device_run_report.look(opened, chosen, asked, progress=progress, is_cancelled=is_cancelled)
+    return DeviceReport(device_run_report.REPORTS.tell(opened, chosen, found, asked).report, found)
 
 
 def choose_pair(
