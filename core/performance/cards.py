@@ -79,9 +79,8 @@ def with_cards(found: Performance, cards: tuple[Unwell, ...]) -> Performance:
         figures={"cards": [one.label for one in cards], "devices": [one.device for one in cards]},
         role="unknown",
         related=tuple(
-            Related("suspect", note.subject, {"rule": f"device.{note.rule}", **note.figures})
+            Related("suspect", one.notes[0].subject, {"rules": [f"device.{note.rule}" for note in one.notes]})
             for one in cards
-            for note in one.notes
         ),
         location=Location(first.notes[0].source or None),
     )

@@ -44,15 +44,15 @@ def run_device(
 
 
 def _now(options: AnalyseOptions, interval_s: float | None, count: int | None) -> int:
-    from npulse.core.device.criteria import Criteria, Settings
+    from npulse.core.analysis import AnalysisOptions
     from npulse.core.device.live import LiveDevices
     from npulse.core.device.report import report
+    from npulse.core.device.run_report import settings_of
 
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
     n_looks = count if count is not None else 1 if interval_s is None else None
-    asked = Settings(Criteria.parse(options.criteria) if options.criteria else Criteria())
-    live = LiveDevices(asked)
+    live = LiveDevices(settings_of(AnalysisOptions(criteria=options.criteria)))
     is_shown = n_looks != 1 and format_name == "text"
     found: Devices | None = None
     told: set[tuple[str, object, str]] = set()
