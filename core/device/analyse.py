@@ -25,6 +25,8 @@ from .snapshot import ChipState, Snapshot
 
 TEXT = "device.npu_smi"
 MANIFEST = "npulse.round"
+_SIDES = {"before": 0, "": 1, "after": 2}
+"""In which order states are told: the last one is what the summary is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def analyse(
             continue
         problems += found.problems
         readings[artifact.relative] = found
-    sources = [*_recorded(artifacts, root), *_grouped(readings)]
+    sources = sorted([*_recorded(artifacts, root), *_grouped(readings)], key=lambda one: _SIDES[one.side])
     if not sources and refused:
         raise refused[0]
     return devices_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .criteria import Criteria, Settings
+from .criteria import Settings
 from .history import is_counter
 from .judge import moved_note, ordered
 from .memory_judge import held_mb, names_of
@@ -32,7 +32,7 @@ def changes(before: Snapshot, after: Snapshot, settings: Settings | None = None)
         if new is None:
             found.append(_change(before, old, "warning", "device", TEXTS["change-device-gone"]))
             continue
-        found += _figures(after, old, new)
+        found += _figures(after, old, new, asked)
         found += _counters(after, old, new)
         found += _memory(before, after, old, new, asked)
         found += _processes(before, after, old, new)
@@ -55,7 +55,7 @@ def _change(
     )
 
 
-def _figures(after: Snapshot, old: ChipState, new: ChipState) -> Iterator[Note]:
+def _figures(after: Snapshot, old: ChipState, new: ChipState, asked: Settings) -> Iterator[Note]:
     if old.health != new.health and old.health is not None and new.health is not None:
         ranks = [_WORST.index(one) if one in _WORST else len(_WORST) for one in (old.health, new.health)]
         told = {"before": old.health, "after": new.health}
@@ -66,10 +66,16 @@ def _figures(after: Snapshot, old: ChipState, new: ChipState) -> Iterator[Note]:
         if first is None or last is None or abs(last - first) < least:
             continue
         shown = {"before": f"{first:g}", "after": f"{last:g}"}
-        if what == "frequency" and not Criteria().is_loaded(new.ai_core_percent, new.npu_percent):
-            continue  # an idle chip slows down
+        if what == "frequency" and not _is_slow(new, asked):
+            continue  # an idle chip slows down, one at work speeds up
         message = words(TEXTS, "change", what=TEXTS[f"what-{what}"], **shown)
         yield _change(after, new, "note", what, message, before=first, after=last)
+
+
+def _is_slow(chip: ChipState, asked: Settings) -> bool:
+    limits = asked.criteria
+    is_loaded = limits.is_loaded(chip.ai_core_percent, chip.npu_percent)
+    return is_loaded and limits.is_slow(chip.frequency_mhz, chip.rated_mhz)
 
 
 def _counters(after: Snapshot, old: ChipState, new: ChipState) -> Iterator[Note]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from npulse.core.formats.npu_smi.records import ChipSample, SmiText
 
@@ -25,6 +26,10 @@ MAX_SAMPLES = 720
 MAX_HEALTHS = 64
 _MAX_PAIRED = 240
 """Samples whose slopes are paired: 28,680 pairs."""
+
+_PARTS = 8
+"""A window begins at one of so many places: what a job loads slowly has to be left out."""
+_Floats = npt.NDArray[np.float64]
 
 Series = tuple[tuple[int | None, float], ...]
 """(nanoseconds since 1970 or None, value), oldest first."""
@@ -182,8 +187,8 @@ class History:
     def growth(self, key: Key) -> Growth | None:
         """Memory that only grew since it was last loaded or freed; None where that does not hold.
 
-        Robust: one large step is a job that loads, and only what comes after it counts; each quarter of the
-        window has to grow; the slope is the median of all pairs (Theil-Sen).
+        Robust: memory that a job loads at once, or gives back, begins a new window; each quarter of it has to
+        grow; the slope is the median of all pairs (Theil-Sen). What was given back twice before is no leak.
         """
         return growth_of(self.series(key, "used_mb"), self._criteria)
 
@@ -228,15 +233,15 @@ class History:
         if not self._criteria.is_loaded(figures["ai_core_percent"], figures["npu_percent"]):
             return
         chip.n_loaded += 1
+        if chip.slow is not None:
+            chip.slow = replace(chip.slow, n_loaded=chip.n_loaded)
         if not self._criteria.is_slow(now, rated) or now is None or rated is None:
             return
         before = chip.slow
         n_slow = (before.n_slow if before is not None else 0) + 1
-        if before is not None and before.frequency_mhz <= now:
-            now, rated, time_ns = before.frequency_mhz, before.rated_mhz, before.time_ns
-        chip.slow = Slow(
-            now, rated, time_ns, figures["temperature_c"], figures["power_w"], n_slow, chip.n_loaded
-        )
+        if before is None or now < before.frequency_mhz:
+            before = Slow(now, rated, time_ns, figures["temperature_c"], figures["power_w"], 0, 0)
+        chip.slow = replace(before, n_slow=n_slow, n_loaded=chip.n_loaded)
 
     def _points(self, key: Key) -> Iterable[_Point]:
         chip = self._chips.get(key)
@@ -257,49 +262,52 @@ def growth_of(series: Series, criteria: Criteria) -> Growth | None:
     at = np.array(times if is_timed else range(len(used)), np.float64)
     if is_timed and (np.diff(at) < 0).any():
         return None  # the clock was set back: no order to trust
-    start = _window_start(used)
-    used, at = used[start:], at[start:]
-    if len(used) < criteria.leak_samples:
+    falls = _falls(used)
+    behind = int(falls[-1]) + 1 if len(falls) else 0
+    given_back = sorted(float(used[at] - used[at + 1]) for at in falls)
+    rest = len(used) - behind
+    for start in sorted({behind + rest * part // _PARTS for part in range(_PARTS - 1)}):
+        found = _growth_in(used[start:], at[start:], is_timed, criteria)
+        if found is not None:
+            total = found.to_mb - found.from_mb
+            return found if sum(one >= total / 2 for one in given_back) < 2 else None
+    return None
+
+
+def _growth_in(used: _Floats, at: _Floats, is_timed: bool, criteria: Criteria) -> Growth | None:
+    """Whether these samples grow evenly enough to be a leak."""
+    if len(used) < max(criteria.leak_samples, 2):
         return None
     total = float(used[-1] - used[0])
     hours = float(at[-1] - at[0]) / 3.6e12 if is_timed else None
     if total < criteria.leak_mb or (hours is not None and hours * 60 < criteria.leak_minutes):
         return None
     quarters = np.interp(np.linspace(at[0], at[-1], 5), at, used)
-    if (np.diff(quarters) < total / 10).any():
+    if (np.diff(quarters) < total / 10).any() or float(np.diff(used).max()) > 0.3 * total:
         return None
     slope = _median_slope(at, used)
     if slope <= 0:
         return None
-    per_sample = total / (len(used) - 1)
     return Growth(
-        float(used[0]), float(used[-1]), len(used), per_sample, hours, slope * 3.6e12 if is_timed else None
+        float(used[0]),
+        float(used[-1]),
+        len(used),
+        total / (len(used) - 1),
+        hours,
+        slope * 3.6e12 if is_timed else None,
     )
 
 
-def _window_start(used: np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
-    """Behind the last time that memory fell or was loaded at once."""
-    start = 0
-    for _ in range(64):
-        rest = used[start:]
-        if len(rest) < 4:
-            break
-        steps = np.diff(rest)
-        total = float(rest.max() - rest.min())
-        falls = np.flatnonzero(steps < -max(0.02 * total, 1.0))
-        if len(falls):
-            start += int(falls[-1]) + 1
-            continue
-        largest = int(np.argmax(steps))
-        if steps[largest] <= max(0.3 * total, 1e-9):
-            break
-        start += largest + 1
-    return start
+def _falls(used: _Floats) -> npt.NDArray[np.int64]:
+    """Where memory was given back: the sample in front of each fall. A jitter of a MB is none."""
+    if len(used) < 2:
+        return np.zeros(0, np.int64)
+    least = max(0.02 * float(used.max() - used.min()), 1.0)
+    found: npt.NDArray[np.int64] = np.flatnonzero(np.diff(used) < -least).astype(np.int64)
+    return found
 
 
-def _median_slope(
-    at: np.ndarray[tuple[int], np.dtype[np.float64]], used: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> float:
+def _median_slope(at: _Floats, used: _Floats) -> float:
     if len(at) > _MAX_PAIRED:
         kept = np.linspace(0, len(at) - 1, _MAX_PAIRED).astype(np.int64)
         at, used = at[kept], used[kept]

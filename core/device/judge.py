@@ -53,14 +53,15 @@ def ordered(notes: list[Note]) -> tuple[Note, ...]:
 def unreachable(snapshot: Snapshot) -> Note:
     """Why there are no devices; never that there are none, unless the driver says so."""
     code = words(TEXTS, "code", code=snapshot.code) if snapshot.code is not None else ("", "")
-    key = f"state-{snapshot.state}"
-    if snapshot.state == "unknown" and snapshot.message:
+    state = "unknown" if snapshot.state == "ok" else snapshot.state  # a text that tells of no chip
+    key = f"state-{state}"
+    if state == "unknown" and snapshot.message:
         key, code = "state-said", words(TEXTS, "said", text=safe_text(snapshot.message, 200))
     text = words(TEXTS, key, code=code) if "{code}" in TEXTS[key][0] else TEXTS[key]
-    step = words(TEXTS, f"next-{snapshot.state}")
+    step = words(TEXTS, f"next-{state}")
     if snapshot.is_container and snapshot.missing and snapshot.state == "driver not reachable":
         step = words(TEXTS, "next-container", missing=", ".join(snapshot.missing))
-    figures: dict[str, Any] = {"state": snapshot.state, "code": snapshot.code, "devices": None}
+    figures: dict[str, Any] = {"state": state, "code": snapshot.code, "devices": None}
     if snapshot.message:
         figures["text"] = snapshot.message
     if snapshot.is_container is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from npulse.core.findings import Figures, Finding, Location, Related, Role, Severity
-from npulse.core.text import Lang
+from npulse.core.text import Lang, safe_text
 
 from .snapshot import ChipState, Key, Snapshot
 
@@ -64,10 +64,15 @@ def ids_of(chip: ChipState) -> dict[str, int | None]:
 
 
 def words(texts: Mapping[str, Words], key: str, **values: object) -> Words:
-    """A text of both languages; a value that is a pair of words is taken by language."""
-    return tuple(  # type: ignore[return-value]
-        text.format(**{name: one[at] if isinstance(one, tuple) else one for name, one in values.items()})
-        if values
-        else text
+    """A text of both languages, its values made safe to show; a pair of words is taken by language."""
+    en, zh = (
+        text.format(**{name: _shown(one, at) for name, one in values.items()}) if values else text
         for at, text in enumerate(texts[key])
     )
+    return en, zh
+
+
+def _shown(value: object, at: int) -> object:
+    if isinstance(value, tuple):
+        value = value[at]
+    return safe_text(value) if isinstance(value, str) else value

@@ -75,7 +75,7 @@ def summary(found: Devices) -> dict[str, Any]:
         return {"state": "unknown", "code": None, "devices": None}
     snapshot = main.snapshot
     facts: dict[str, Any] = {
-        "state": snapshot.state,
+        "state": _state(snapshot),
         "code": snapshot.code,
         "devices": len(snapshot.chips) if snapshot.is_known else None,
     }
@@ -106,6 +106,11 @@ def summary(found: Devices) -> dict[str, Any]:
     return facts
 
 
+def _state(snapshot: Snapshot) -> str:
+    """What was told without any chip says nothing: it is not ok."""
+    return "unknown" if snapshot.state == "ok" and not snapshot.is_known else snapshot.state
+
+
 def _not_ok(chip: ChipState) -> dict[str, Any]:
     return {
         "npu": chip.npu,
@@ -129,7 +134,7 @@ def told(found: Devices, lang: Lang) -> Iterator[str]:
         snapshot = source.snapshot
         if not snapshot.is_known:
             said = safe_text(snapshot.message, 200) or "-"
-            state = say(TEXTS, f"word-{snapshot.state}", lang)
+            state = say(TEXTS, f"word-{_state(snapshot)}", lang)
             yield say(TEXTS, "told-state", lang, name=safe_text(source.name, 120), state=state, said=said)
             continue
         yield _head(source, lang)

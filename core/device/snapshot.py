@@ -174,7 +174,7 @@ class Snapshot:
         chips = [_chip(one) for one in _mappings(told.get("chips"), MAX_CHIPS)]
         processes = [_process(one) for one in _mappings(told.get("processes"), MAX_PROCESSES)]
         return cls(
-            state=state if state in STATES else "unknown",
+            state=state if isinstance(state, str) and state in STATES else "unknown",  # type: ignore[arg-type]
             chips=tuple(one for one in chips if one is not None),
             processes=tuple(one for one in processes if one is not None),
             listed_npus=tuple(n for n in _list(told.get("listed_npus")) if _is_whole(n)),

@@ -76,10 +76,12 @@ def with_cards(found: Performance, cards: tuple[Unwell, ...]) -> Performance:
         first.notes[0].subject,
         (TEXTS["not-trusted"][0].format(cards=en), TEXTS["not-trusted"][1].format(cards=zh)),
         words(TEXTS, "not-trusted-next"),
-        figures={"cards": [one.label for one in cards], "devices": [one.device for one in cards]},
+        figures={"names": [one.label for one in cards], "devices": [one.device for one in cards]},
         role="unknown",
         related=tuple(
-            Related("suspect", one.notes[0].subject, {"rules": [f"device.{note.rule}" for note in one.notes]})
+            Related(
+                "suspect", one.notes[0].subject, {"reason": [f"device.{note.rule}" for note in one.notes]}
+            )
             for one in cards
         ),
         location=Location(first.notes[0].source or None),

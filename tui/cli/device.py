@@ -61,7 +61,7 @@ def _now(options: AnalyseOptions, interval_s: float | None, count: int | None) -
     try:
         while n_looks is None or done < n_looks:
             if done:
-                time.sleep(interval_s or 0)
+                pause(interval_s or 0)
             found = live.look()
             done += 1
             if is_shown:
@@ -75,6 +75,11 @@ def _now(options: AnalyseOptions, interval_s: float | None, count: int | None) -
         return INTERRUPTED
     state = found.sources[-1].snapshot.state
     return ENVIRONMENT_LACKS if state not in ("ok", _UNKNOWN) else code
+
+
+def pause(seconds: float) -> None:
+    """Between two looks."""
+    time.sleep(seconds)
 
 
 def _show(found: Devices, lang: str, told: set[tuple[str, object, str]]) -> None:

@@ -1,0 +1,246 @@
+"""The cards of a run: which files belong together, what a manifest says, polls, a run that grows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import npulse
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.areas import area_of
+from npulse.core.device.history import GAUGES
+from npulse.core.device.run_report import report_of
+from npulse.core.device.snapshot import Snapshot
+from npulse.core.device.view import device_view
+from npulse.core.errors import InputError, UsageError
+from npulse.core.findings import Report
+from npulse.core.tails import Tails
+from npulse.core.text import safe_text
+
+from .doubles import said, snapshot_of
+
+OPTIONS = AnalysisOptions(tables=True)
+
+
+def report(path: Path, **own: Any) -> Report:
+    return area_of("device").report_of([path], AnalysisOptions(tables=True, **own)).report
+
+
+def rules(found: Report) -> list[str]:
+    return [finding.rule.removeprefix("device.") for finding in found.findings]
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it inline."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {toml(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)
+
+
+def manifest(folder: Path, **sides: Snapshot) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["[device]", *(f"{side} = {toml(one.to_dict())}" for side, one in sides.items())]
+    path = folder / "round.toml"
+    path.write_text('npulse = "0.1.0"\nkind = "performance"\n' + "\n".join(lines) + "\n")
+    return path
+
+
+def test_blocks_belong_to_the_one_table_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "npu_smi.txt").write_text(said("throttled", "info"))
+    for npu in "01":
+        (tmp_path / f"common{npu}.txt").write_text(said("throttled", "info", "-t", "common", "-i", npu))
+    found = report(tmp_path)
+    assert rules(found) == ["temperature", "frequency", "busy"] and found.counts["sources"] == 1
+    assert found.tables["device"].row(1)["frequency_mhz"] == 1200
+    assert found.verdict == "warn"
+
+
+def test_two_tables_are_two_states(tmp_path: Path) -> None:
+    (tmp_path / "device_before.txt").write_text(said("healthy", "info"))
+    (tmp_path / "device_after.txt").write_text(said("held", "info"))
+    found = report(tmp_path)
+    assert rules(found) == ["memory-held", "change"]
+    rows = [found.tables["device"].row(row) for row in range(4)]
+    assert [(row["side"], row["state"]) for row in rows] == [
+        *[("before", "idle"), ("before", "idle"), ("after", "idle"), ("after", "held")]
+    ]
+    assert rows[3]["findings"] == "memory-held change" and rows[1]["findings"] is None
+    assert found.summary["hbm_used_without_process"] == [{"npu": 1, "chip": 0, "hbm_mb": 61444}]
+
+
+def test_a_manifest_with_both_snapshots(tmp_path: Path) -> None:
+    manifest(tmp_path / "r1", before=snapshot_of("ecc"), after=snapshot_of("ecc"))
+    found = report(tmp_path)
+    assert rules(found) == ["health", "fault", "ecc"], "what was there before and after is said once"
+    manifest(tmp_path / "r1", before=snapshot_of("healthy"), after=snapshot_of("ecc"))
+    assert rules(report(tmp_path)) == ["health", "fault", "ecc", "counters-moving", "change"]
+    assert report(tmp_path).exit_code() == 1
+
+
+def test_a_manifest_without_snapshots_is_nothing_to_look_at(tmp_path: Path) -> None:
+    manifest(tmp_path / "r1")
+    with pytest.raises(InputError, match="npu-smi"):
+        report(tmp_path)
+    assert area_of("device").reports_of(npulse.open_run(tmp_path), OPTIONS) == ()
+
+
+def test_the_newest_round_is_taken_and_another_one_by_its_name(tmp_path: Path) -> None:
+    for name, scenario in (("round1", "hot"), ("round2", "healthy")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "npu_smi.txt").write_text(said(scenario, "info"))
+    assert report(tmp_path).verdict == "pass" and report(tmp_path, round_name="round1").verdict == "fail"
+    assert [one.round for one in area_of("device").reports_of(npulse.open_run(tmp_path), OPTIONS)] == [
+        *("round1", "round2")
+    ]
+
+
+def test_several_files_are_of_one_machine(tmp_path: Path) -> None:
+    paths = []
+    for name, words in (("a.txt", ("info",)), ("b.txt", ("info", "-t", "ecc", "-i", "1"))):
+        paths.append(tmp_path / name)
+        paths[-1].write_text(said("ecc", *words))
+    found = report_of(paths, OPTIONS).report
+    assert rules(found) == ["health", "ecc"] and len(found.artifacts) == 2
+    (tmp_path / "c.txt").write_text("nothing\n")
+    with pytest.raises(InputError):
+        report_of([*paths, tmp_path / "c.txt"], OPTIONS)
+
+
+def test_what_is_not_known_is_never_a_pass(tmp_path: Path) -> None:
+    path = tmp_path / "npu_smi.txt"
+    for text, verdict in (
+        (said("healthy", "info"), "pass"),
+        (said("unknown", "info"), "unknown"),
+        (said("unreachable", "info"), "unknown"),
+        (said("healthy", "info", "-t", "power", "-i", "0"), "unknown"),  # says nothing of health
+        (said("healthy", "info")[:-700], "incomplete"),  # cut in a row of processes
+    ):
+        path.write_text(text)
+        assert report(path).verdict == verdict, text
+        assert report(path).exit_code() == (0 if verdict == "pass" else 4)
+    assert report(path).problems
+
+
+def test_a_state_of_its_own_beside_a_table(tmp_path: Path) -> None:
+    """In the container it failed, on the host it did not: both are told, the cards are those of the table."""
+    (tmp_path / "host.txt").write_text(said("healthy", "info"))
+    (tmp_path / "container.txt").write_text(said("unreachable", "info"))
+    found = report(tmp_path)
+    assert rules(found) == ["unreachable"] and found.summary["devices"] == 2 and found.verdict == "unknown"
+
+
+def test_options_that_choose_nothing_and_criteria(tmp_path: Path) -> None:
+    path = tmp_path / "npu_smi.txt"
+    path.write_text(said("hot", "info"))
+    assert rules(report(path, criteria="temperature_c=95")) == ["health", "busy"]
+    with pytest.raises(UsageError, match="criterion"):
+        report(path, criteria="temp=95")
+    with pytest.raises(UsageError, match="step"):
+        report(path, step=3)
+
+
+# ---- polls ----
+
+POLLED = [(at, 20_000 + 40 * at) for at in range(30)]
+
+
+def polled(tmp_path: Path) -> str:
+    """A loop of `date; npu-smi info`, a minute apart, whose first chip leaks."""
+    state, text = tmp_path / "state.json", ""
+    chip = {"npu": 0, "chip": 0, "aicore": 50}
+    state.write_text(json.dumps({"chips": [{**chip, "hbm": 0}], "processes": [[0, 0, 7, "serve", 19000]]}))
+    table = said("healthy", "info", NPU_SMI_STATE=str(state))
+    assert "0    / 65536" in table
+    for at, used in POLLED:
+        text += f"2026-03-02 10:{at:02}:00\n" + table.replace("0    / 65536", f"{used:<5}/ 65536")
+    return text
+
+
+def test_a_file_of_polls_is_told_by_its_last_one_and_by_all(tmp_path: Path) -> None:
+    text = polled(tmp_path)
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "polled.log").write_text(text)
+    answer = npulse.device(run)
+    (growth,) = [f for f in answer.findings if f.rule == "device.memory-growth"]
+    assert growth.figures["mb_per_hour"] == pytest.approx(2400)
+    assert growth.figures["window_hours"] == pytest.approx(29 / 60) and answer.report.counts["samples"] == 30
+    view = device_view(answer.found, "en")
+    assert [value for _, value in view.history(0, "used_mb")] == [used for _, used in POLLED]
+    assert view.chip(0).used_mb == POLLED[-1][1] and view.history(0, "frequency_mhz") == ()
+
+
+def test_a_run_that_grows_is_the_same_as_a_cold_look(tmp_path: Path) -> None:
+    text = polled(tmp_path).encode()
+    run = tmp_path / "run"
+    run.mkdir()
+    path = run / "polled.log"
+    tails = Tails()
+    seen: list[Report] = []
+    for end in (900, 5000, len(text) // 2, len(text)):
+        path.write_bytes(text[:end])
+        tails.begin([path], run)
+        found = area_of("device").report_of([run], AnalysisOptions(tails=tails)).report
+        cold = report(run)
+        # half a line at the end waits where the file grows; a cold look says that it is cut
+        assert [f for f in found.findings] == [f for f in cold.findings]
+        assert found.summary == cold.summary
+        seen.append(found)
+    tails.close()
+    assert "memory-growth" in rules(seen[-1]) and "memory-growth" not in rules(seen[0])
+
+
+# ---- what a pane shows ----
+
+
+def test_the_view_of_a_chip(tmp_path: Path) -> None:
+    path = tmp_path / "npu_smi.txt"
+    path.write_text(
+        said("ecc", "info") + "$ npu-smi info -t ecc -i 1\n" + said("ecc", "info", "-t", "ecc", "-i", "1")
+    )
+    answer = npulse.device(path)
+    for lang in ("en", "zh"):
+        view = device_view(answer.found, lang)  # type: ignore[arg-type]
+        assert view.report.findings and view.translated("en").report.findings == answer.findings
+        assert view.table.n_rows == 2 == len(answer.found.rows) and view.is_complete
+        assert [view.row_of(finding) for finding in view.report.findings] == [1, 1]
+        detail = view.detail(1, lang)  # type: ignore[arg-type]
+        facts = dict(detail.facts)
+        assert facts["health"] == "Alarm" and facts["HBM Double Bit Error Count"] == "1"
+        assert view.finding(1, lang).rule == "device.health"  # type: ignore[arg-type]
+        assert view.finding(0, lang).role == "ok"  # type: ignore[arg-type]
+        assert view.meaning("power_w", lang) and view.meaning("bus_id", lang) == ""  # type: ignore[arg-type]
+    assert view.processes(0) == () and view.notes(0) == () and view.place(0) == (path, None)
+    assert view.where(1, "en")[0] == "npu_smi.txt"
+    assert view.main_figures(view.finding(1, "en")) == [("health", "Alarm"), ("temperature_c", "46")]
+    assert all(view.history(0, gauge) == () for gauge in GAUGES), "one sample is no line"
+
+
+def test_hostile_names_cannot_move_the_cursor(tmp_path: Path) -> None:
+    path = tmp_path / "npu_smi.txt"
+    text = said("used", "info", NPU_SMI_STATE="").replace("910B3  ", "9\x1b[2J\x07 ")
+    path.write_text(text + "\tHealth\x1b]0;x\x07                : OK\n")
+    answer = npulse.device(path)
+    for line in answer.report.told:
+        assert line == safe_text(line, 10_000)
+    view = device_view(answer.found, "en")
+    for row in range(view.table.n_rows):
+        for name, value in view.detail(row, "en").facts:
+            assert name == safe_text(name) and value == safe_text(value)
+
+
+def test_the_front_door(tmp_path: Path) -> None:
+    path = tmp_path / "npu_smi.txt"
+    path.write_text(said("hot", "info"))
+    answer = npulse.device(path)
+    assert answer.origin is not None and answer.origin.rule == "device.health" and answer.max_error == 1
+    pytest.importorskip("pandas")
+    frame = answer.to_frame()
+    assert list(frame["temperature_c"]) == [46, 91] and frame["frequency_mhz"].isna().all()
+    path.write_text(said("unreachable", "info"))
+    assert npulse.device(path).max_error != npulse.device(path).max_error, "not known: NaN"
