@@ -55,7 +55,7 @@ def test_all_that_stands_beside_the_chips_of_every_table(folder: Path) -> None:
     for name, table in expected.items():
         found = read_npu_smi(folder / name, root=folder).told.table
         assert found is not None, name
-        told = {"driver_version": found.driver_version, "layout": found.layout}
+        told: dict[str, object] = {"driver_version": found.driver_version, "layout": found.layout}
         told["processes"] = [process_facts(one) for one in found.processes]
         assert told == {key: table[key] for key in told}, name
 

@@ -326,6 +326,6 @@ def test_whatever_they_say_notes_can_be_told(before: Snapshot, after: Snapshot) 
     history.add(after)
     for note in (*notes_of(after, history), *changes(before, after)):
         for lang in ("en", "zh"):
-            finding = note.finding(lang)  # type: ignore[arg-type]
+            finding = note.finding(lang)
             assert finding.message and finding.message == safe_text(finding.message, 10_000)
             assert finding.rule in {rule.id for rule in RULES}

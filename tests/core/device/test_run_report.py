@@ -205,16 +205,16 @@ def test_the_view_of_a_chip(tmp_path: Path) -> None:
     )
     answer = npulse.device(path)
     for lang in ("en", "zh"):
-        view = device_view(answer.found, lang)  # type: ignore[arg-type]
+        view = device_view(answer.found, lang)
         assert view.report.findings and view.translated("en").report.findings == answer.findings
         assert view.table.n_rows == 2 == len(answer.found.rows) and view.is_complete
         assert [view.row_of(finding) for finding in view.report.findings] == [1, 1]
-        detail = view.detail(1, lang)  # type: ignore[arg-type]
+        detail = view.detail(1, lang)
         facts = dict(detail.facts)
         assert facts["health"] == "Alarm" and facts["HBM Double Bit Error Count"] == "1"
-        assert view.finding(1, lang).rule == "device.health"  # type: ignore[arg-type]
-        assert view.finding(0, lang).role == "ok"  # type: ignore[arg-type]
-        assert view.meaning("power_w", lang) and view.meaning("bus_id", lang) == ""  # type: ignore[arg-type]
+        assert view.finding(1, lang).rule == "device.health"
+        assert view.finding(0, lang).role == "ok"
+        assert view.meaning("power_w", lang) and view.meaning("bus_id", lang) == ""
     assert view.processes(0) == () and view.notes(0) == () and view.place(0) == (path, None)
     assert view.where(1, "en")[0] == "npu_smi.txt"
     assert view.main_figures(view.finding(1, "en")) == [("health", "Alarm"), ("temperature_c", "46")]

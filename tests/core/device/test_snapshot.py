@@ -14,7 +14,7 @@ from npulse.core.device.snapshot import STATES, ChipState, Process, Snapshot
 
 from .doubles import reading_of, said, snapshot_of
 
-TEXT = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=30)
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30)
 WORDS = st.none() | TEXT
 FIGURE = st.none() | st.floats(0, 1e6, allow_nan=False)
 ID = st.integers(0, 40)
