@@ -195,7 +195,7 @@ def snapshot_of(told: SmiText, samples: Iterable[ChipSample], *, source: str = "
         processes=tuple(processes),
         listed_npus=tuple(cards),
         driver_version=_driver_version(told),
-        tool_version=table.tool_version if table is not None else told.tool_version,
+        tool_version=(table.tool_version if table is not None else "") or told.tool_version,
         layout=table.layout if table is not None else "",
         is_driver_incomplete=any(one.kind == "incomplete-driver" for one in told.messages),
         taken_ns=max(times, default=None),

@@ -154,7 +154,9 @@ def _head(source: Source, lang: Lang) -> str:
     version = snapshot.driver_version
     driver = say(TEXTS, "told-driver", lang, version=safe_text(version, 40)) if version else ""
     container = say(TEXTS, "told-container", lang) if snapshot.is_container else ""
-    text = say(TEXTS, "told-cards", lang, n=len(snapshot.chips), driver=driver, container=container)
+    n_chips = len(snapshot.chips)
+    key = "told-card" if n_chips == 1 else "told-cards"
+    text = say(TEXTS, key, lang, n=n_chips, driver=driver, container=container)
     side = f" ({say(TEXTS, f'side-{source.side}', lang)})" if source.side else ""
     return f"{safe_text(source.name, 120)}{side}: {text}"
 

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
 from npulse.core.errors import InputError
-from npulse.core.findings import with_problems
+from npulse.core.findings import Report, verdict_from, with_problems
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Round, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 
 from .analyse import TEXT, Devices, analyse, has_snapshots
+from .changes import changes
 from .criteria import Criteria, Settings
 from .report import report
 
@@ -79,6 +80,20 @@ def _area_report(run: Run, chosen: Selection, found: Devices, options: AnalysisO
 USAGE = "npulse device RUN; of this machine now: npulse device --now"
 REPORTS = Reports(USAGE, selections, nothing_here, look, _area_report, without=("pair", "step"))
 reports_of, newest_of = REPORTS.reports_of, REPORTS.newest_of
+
+
+def changes_of(
+    before: Newest, after: Newest, options: AnalysisOptions, names: tuple[str, str]
+) -> AreaReport | None:
+    """What happened to the cards from one run's last state to another's; None where that is nothing."""
+    old, new = before.analysis.main, after.analysis.main
+    notes = changes(old.snapshot, new.snapshot, settings_of(options)) if old and new else ()
+    if not notes:
+        return None
+    found: Devices = after.analysis
+    findings = tuple(note.finding(options.lang) for note in notes)
+    told = Report("device", str(found.root), verdict_from(findings), findings=findings)
+    return AreaReport(found.round, names[1], told)
 
 
 def report_of(

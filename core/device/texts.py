@@ -267,7 +267,7 @@ TEXTS: dict[str, Words] = {
         "结束后仍在：{names}",
     ),
     "change-lost": ("there before, gone after: {names}", "之前有、之后消失的进程：{names}"),
-    "change-counters": ("error counters moved during the round: {moves}", "本轮期间错误计数增加：{moves}"),
+    "change-counters": ("error counters moved from before to after: {moves}", "前后错误计数增加：{moves}"),
     "change-device-gone": (
         "the device was there before and is not there after",
         "设备之前存在，之后消失",
@@ -277,6 +277,7 @@ TEXTS: dict[str, Words] = {
     "what-health": ("health", "健康状态"),
     # ---- report ----
     "told-cards": ("{n} chips{driver}{container}", "{n} 个芯片{driver}{container}"),
+    "told-card": ("1 chip{driver}{container}", "1 个芯片{driver}{container}"),
     "told-state": ("{name}: {state}  {said}", "{name}：{state}  {said}"),
     "word-npu-smi missing": ("npu-smi missing", "缺少 npu-smi"),
     "word-driver not reachable": ("driver not reachable", "驱动不可访问"),

@@ -30,6 +30,7 @@ MAX_CHIPS = 4096
 MAX_MESSAGES = 256
 
 _BEGIN = re.compile(r"\| npu-smi (\S{1,64}) +Version: (\S{0,64})")
+_HEAD = re.compile(r"\| NPU(?: ID +\|)? +Name +\| Health +\| Power\(W\) ")
 _VERSION = re.compile(r"npu-smi version: (\S{1,64})")
 _PAIR = re.compile(r"([\w.-]+)\s*/\s*([\w.-]+)")
 _COLUMN = re.compile(r"[^\s()][^()]*\([^()]*\)")
@@ -221,7 +222,7 @@ class NpuSmiReader:
             self._is_in_table, self._words, self._columns = True, ("", ""), ()
             self._drop_head()
             return None
-        if not self._is_in_table:
+        if not self._is_in_table and not self._begins_without_version(line, text):
             if self._processes is not None:
                 self._processes.take(text, line.number)
             return None
@@ -241,6 +242,18 @@ class NpuSmiReader:
         elif self._words[1]:
             return self._second(line, cells) if self._head is not None else self._first(line, cells)
         return None
+
+    def _begins_without_version(self, line: Line, text: str) -> bool:
+        """A table of which somebody pasted all but its first lines."""
+        if _HEAD.match(text) is None:
+            return False
+        self._poll += 1
+        self._n_tables += 1
+        self._table = SmiTable(self._poll, line.number, "", "")
+        self._is_in_table, self._words, self._columns = True, ("", ""), ()
+        self._processes = None
+        self._blocks.forget()
+        return True
 
     def _name_layout(self, processes: str) -> None:
         if self._table is not None:

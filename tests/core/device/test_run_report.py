@@ -15,6 +15,7 @@ from npulse.core.device.history import GAUGES
 from npulse.core.device.run_report import report_of
 from npulse.core.device.snapshot import Snapshot
 from npulse.core.device.view import device_view
+from npulse.core.diff import diff
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Report
 from npulse.core.tails import Tails
@@ -97,6 +98,18 @@ def test_the_newest_round_is_taken_and_another_one_by_its_name(tmp_path: Path) -
     assert [one.round for one in area_of("device").reports_of(npulse.open_run(tmp_path), OPTIONS)] == [
         *("round1", "round2")
     ]
+
+
+def test_two_runs_side_by_side(tmp_path: Path) -> None:
+    paths = [tmp_path / "old.txt", tmp_path / "new.txt"]
+    for path, scenario in zip(paths, ("healthy", "ecc"), strict=True):
+        text = said(scenario, "info") + said(scenario, "info", "-t", "ecc", "-i", "1")
+        path.write_text(text)
+    found = [f"{f.rule} {f.subject}" for f in diff(paths[0], paths[1], AnalysisOptions()).findings]
+    assert found[0] == "device.counters-moving NPU 1"
+    assert {"device.change NPU 1", "device.ecc NPU 1"} <= set(found)
+    (tmp_path / "same.txt").write_text(paths[0].read_text())
+    assert diff(paths[0], tmp_path / "same.txt", AnalysisOptions()).findings == ()
 
 
 def test_several_files_are_of_one_machine(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from npulse.core.formats.npu_smi.messages import message_of
 from npulse.core.formats.npu_smi.reader import NpuSmiReader
 from npulse.core.formats.npu_smi.records import SmiBlock, SmiText
+from npulse.core.run.discover import discover
 
 
 def told(text: str, step: int = 0) -> SmiText:
@@ -161,6 +164,17 @@ def test_the_layout_by_the_words_of_the_head_lines(changes: dict[str, str], layo
     found = told(table(**changes)).table  # type: ignore[arg-type]
     assert found is not None
     assert (found.layout, found.driver_version, found.tool_version) == (layout, "25.2.0", "25.2.0")
+
+
+def test_a_table_that_was_pasted_without_its_first_line(tmp_path: Path) -> None:
+    rows = (ROW % (0, 0, 7, "x", 5),)
+    text = table(rows=rows).split("\n", 1)[1]
+    reader = read(text)
+    found = reader.told.table
+    assert found is not None and (found.layout, found.driver_version, len(found.processes)) == ("L1", "", 1)
+    assert len(NpuSmiReader("a").feed(text.encode())) == 1
+    (tmp_path / "pasted.txt").write_text(text)
+    assert [one.kind for one in discover(tmp_path).artifacts] == ["device.npu_smi"]
 
 
 def test_the_last_of_several_tables_counts() -> None:
