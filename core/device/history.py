@@ -12,7 +12,7 @@ import numpy.typing as npt
 from npulse.core.formats.npu_smi.records import ChipSample, SmiText
 
 from .criteria import Criteria
-from .snapshot import Key, Snapshot
+from .snapshot import MAX_CHIPS, Key, Snapshot
 
 Gauge = Literal[
     "power_w", "temperature_c", "frequency_mhz", "ai_core_percent", "npu_percent", "used_mb", "total_mb"
@@ -20,7 +20,6 @@ Gauge = Literal[
 GAUGES: tuple[Gauge, ...] = (
     *("power_w", "temperature_c", "frequency_mhz", "ai_core_percent", "npu_percent", "used_mb", "total_mb"),
 )
-MAX_CHIPS = 4096
 MAX_SAMPLES = 720
 """Of one chip; of more every second one is dropped, so that they still span the whole time."""
 MAX_HEALTHS = 64
@@ -203,12 +202,20 @@ class History:
         self, chip: _Chip, time_ns: int | None, figures: Mapping[str, float | None], health: str | None
     ) -> None:
         point = time_ns, tuple(figures.get(gauge) for gauge in GAUGES)
-        if chip.n_seen % chip.stride == 0:
-            chip.points.append(point)
-            chip.tail = None
+        last = chip.tail or (chip.points[-1] if chip.points else None)
+        whole = _joined(last, point) if last is not None else None
+        if whole is not None:
+            if chip.tail is not None:
+                chip.tail = whole
+            else:
+                chip.points[-1] = whole
         else:
-            chip.tail = point
-        chip.n_seen += 1
+            if chip.n_seen % chip.stride == 0:
+                chip.points.append(point)
+                chip.tail = None
+            else:
+                chip.tail = point
+            chip.n_seen += 1
         if len(chip.points) > self._max:
             chip.points = chip.points[::2]
             chip.stride *= 2
@@ -248,6 +255,16 @@ class History:
         if chip is None:
             return ()
         return [*chip.points, *([chip.tail] if chip.tail is not None else [])]
+
+
+def _joined(last: _Point, more: _Point) -> _Point | None:
+    """Two calls of one poll (the table, `-t common`) as one sample; None where they are two polls."""
+    pairs = list(zip(last[1], more[1], strict=True))
+    if last[0] != more[0] or any(None not in (old, new) and old != new for old, new in pairs):
+        return None
+    if not any(old is None and new is not None for old, new in pairs):
+        return None
+    return last[0], tuple(new if old is None else old for old, new in pairs)
 
 
 def _count(text: str | None) -> int | None:

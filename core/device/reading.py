@@ -17,7 +17,7 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 
 from ..files import shown_path
 from .history import History
-from .snapshot import ChipState, Key, Process, Snapshot, State
+from .snapshot import MAX_CHIPS, MAX_PROCESSES, ChipState, Key, Process, Snapshot, State
 
 NO_CARD = -1
 """`npu` of a chip of which the text does not say which it is."""
@@ -64,7 +64,7 @@ class TextReader:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._reader = NpuSmiReader(name)
+        self._reader = NpuSmiReader(name, self._add_block)
         self._last: dict[Key, ChipSample] = {}
         self._history = History()
 
@@ -90,13 +90,32 @@ class TextReader:
             self._last[key] = sample
             self._history.add_sample(sample)
 
+    def _add_block(self, npu: int | None, chip: int | None, values: dict[str, str | None]) -> None:
+        """A `-t` block of one chip: polls of `common` have the frequency, which no table has."""
+        if npu is None or chip is None:
+            return
+        state = _chip((npu, chip), None, values, None)
+        gauges = (
+            state.temperature_c,
+            state.frequency_mhz,
+            state.power_w,
+            state.ai_core_percent,
+            state.health,
+        )
+        if any(value is not None for value in gauges):
+            self._history.add(Snapshot("ok", chips=(state,), taken_ns=self._reader.time_ns))
+
     def reading(self) -> Reading:
         told = self._reader.told
         since = told.table.poll if told.table is not None else -1
         samples = [one for one in self._last.values() if one.poll >= since]
         snapshot = snapshot_of(told, samples, source=self._name)
         self._history.add_counters(snapshot, told)
-        return Reading(snapshot, self._history, self._reader.problems, told, tuple(samples))
+        problems = self._reader.problems
+        if len({(one.npu, one.chip) for one in (*samples, *told.blocks)}) > MAX_CHIPS:
+            message = f"only the first {MAX_CHIPS:,} chips were kept"
+            problems = (*problems, Problem(self._name, "limit", message))
+        return Reading(snapshot, self._history, problems, told, tuple(samples))
 
     def ended(self) -> Reading:
         """`reading`, if the text ends here; this reader goes on as if nobody had asked."""
@@ -174,7 +193,8 @@ def snapshot_of(told: SmiText, samples: Iterable[ChipSample], *, source: str = "
     if not keys:
         listed = [(one.npu, chip) for one in told.cards for chip in range(min(one.n_chips or 1, 16))]
         keys = dict.fromkeys(ids or listed)
-    chips = tuple(_chip(key, by_key.get(key), blocks.get(key, {}), ids.get(key)) for key in keys)
+    kept = list(keys)[:MAX_CHIPS]
+    chips = tuple(_chip(key, by_key.get(key), blocks.get(key, {}), ids.get(key)) for key in kept)
     table = told.table
     processes = [_process(one) for one in (table.processes if table is not None else ())]
     cards = dict.fromkeys(table.listed_npus if table is not None else ())
@@ -192,7 +212,7 @@ def snapshot_of(told: SmiText, samples: Iterable[ChipSample], *, source: str = "
         code=code,
         message=message,
         chips=chips,
-        processes=tuple(processes),
+        processes=tuple(processes[:MAX_PROCESSES]),
         listed_npus=tuple(cards),
         driver_version=_driver_version(told),
         tool_version=(table.tool_version if table is not None else "") or told.tool_version,

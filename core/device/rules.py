@@ -114,8 +114,8 @@ RULES: tuple[Rule, ...] = (
         "warning",
         ("memory only grows", "内存只增不减"),
         (
-            "Over a window of polls each quarter grew; large single steps are a job that loads: only what comes after them counts. The slope is the median of all pairs of samples (Theil-Sen).",
-            "在采样窗口内每个四分之一都在增长；单次大幅增长视为任务加载，只统计其后部分。斜率为所有采样对斜率的中位数（Theil-Sen）。",
+            "Over a window of polls each quarter grew by a tenth of the whole or more, no single step by more than 30 %: a job that loads is left out, the window begins behind it and behind the last time that memory was given back. What was given back twice by half as much is no leak. The slope is the median of all pairs of samples (Theil-Sen).",
+            "在采样窗口内每个四分之一的增长都不少于总量的十分之一，且单次增长不超过 30 %：任务加载不计入，窗口从加载之后、最近一次释放之后开始。曾两次释放过一半以上的不算泄漏。斜率为所有采样对斜率的中位数（Theil-Sen）。",
         ),
         (
             "leak_mb (64 MB) or more in leak_minutes (5) or longer, leak_samples (8) or more; without times in the text by samples alone",

@@ -20,8 +20,9 @@ STATES: frozenset[str] = frozenset(get_args(State))
 Key = tuple[int, int]
 """A chip: (npu, chip) as npu-smi counts them."""
 
-MAX_CHIPS = 4096
-MAX_PROCESSES = 65_536
+MAX_CHIPS = 512
+MAX_PROCESSES = 4096
+"""Of one machine: far beyond what one has."""
 MAX_CHARS = 400
 LISTED_AT_MOST = 8
 """Processes of one chip that npu-smi's table lists."""
@@ -158,7 +159,8 @@ class Snapshot:
         """The processes on a chip, at most 8 where the table listed them; None where nobody listed them."""
         if chip.npu not in self.listed_npus:
             return None
-        return tuple(one for one in self.processes if one.key == chip.key)
+        npu, index = chip.key
+        return tuple(one for one in self.processes if one.npu == npu and one.chip == index)
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known, as JSON and TOML can hold it; what is not known is left out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from .cells import WHOLE, text_of_cell, whole_of
@@ -15,6 +16,11 @@ MAX_KEYS = 256
 """Of one chip."""
 MAX_CHIPS = 4096
 MAX_LINKS = 512
+MAX_LINE_CHARS = 8192
+"""The matrix of a large machine is the longest line there is."""
+
+OnBlock = Callable[["int | None", "int | None", "dict[str, str | None]"], None]
+"""npu, chip, values: one block as it ends, of text that has many."""
 
 _LINE = re.compile(r"(\s*)((?:[A-Za-z][\w .()/%+-]{0,70}?)?) *: ?(.*)")
 _CALL = re.compile(r"npu-smi\s+info\b(.{0,200})")
@@ -36,7 +42,8 @@ class _Chip:
 class BlockLines:
     """Lines that stand outside of tables, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_block: OnBlock | None = None) -> None:
+        self._on_block = on_block
         self.cards: dict[int, SmiCard] = {}
         self.ids: dict[tuple[int, int | None], SmiIds] = {}
         self.links: list[tuple[str, ...]] = []
@@ -77,6 +84,8 @@ class BlockLines:
             self.end()
             self._is_links = False
             return True
+        if len(text) > MAX_LINE_CHARS:
+            return False
         call = _CALL.search(text)
         if call is not None and ":" not in text[: call.start()].rstrip()[-1:]:
             self._called(call[1])
@@ -143,6 +152,8 @@ class BlockLines:
         if key not in self._chips and len(self._chips) >= MAX_CHIPS:
             return
         one = self._chips.setdefault(key, _Chip())
+        if self._on_block is not None:
+            self._on_block(*key, own)
         for name, value in own.items():
             if name in one.last or len(one.last) < MAX_KEYS:
                 one.first.setdefault(name, value)

@@ -16,7 +16,7 @@ from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..log_lines import Line, LineCutter, LogNotes, read_records, text_of
-from .blocks import BlockLines
+from .blocks import BlockLines, OnBlock
 from .cells import WHOLE, cells_of, number_of, text_of_cell
 from .layouts import layout_of
 from .messages import message_of
@@ -67,10 +67,11 @@ class _Head:
 class NpuSmiReader:
     """Samples as bytes come, in chunks cut anywhere; a line without its end waits for it.
 
-    artifact: how problems name the file. A chip of a table is handed out with its second line.
+    artifact: how problems name the file. A chip of a table is handed out with its second line. on_block: is
+    told each `-t` block as it ends (npu, chip, values by key); `told` keeps the first and last of each alone.
     """
 
-    def __init__(self, artifact: str = "npu-smi") -> None:
+    def __init__(self, artifact: str = "npu-smi", on_block: OnBlock | None = None) -> None:
         self._notes = LogNotes(artifact)
         self._lines = LineCutter(self._notes)
         self._time_ns: int | None = None
@@ -83,7 +84,7 @@ class NpuSmiReader:
         self._table: SmiTable | None = None
         self._n_tables = 0
         self._processes: ProcessLines | None = None
-        self._blocks = BlockLines()
+        self._blocks = BlockLines(on_block)
         self._messages: list[SmiMessage] = []
         self._tool_version: str | None = None
         self._last_number = 0
@@ -143,6 +144,11 @@ class NpuSmiReader:
         )
 
     @property
+    def time_ns(self) -> int | None:
+        """The last time that the text said."""
+        return self._time_ns
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """What could not be read so far."""
         return self._notes.told()
@@ -151,9 +157,11 @@ class NpuSmiReader:
 
     def _taken(self, line: Line) -> list[ChipSample]:
         time_ns, whole = time_in_front(text_of(line, self._notes))
-        if time_ns is not None:
-            self._time_ns = time_ns
         text = whole.strip()
+        if time_ns is not None:
+            if not text:
+                self._blocks.end()  # what stands above is of the time before
+            self._time_ns = time_ns
         if line.number > self._last_number + 1:
             self._blocks.end()  # lines without anything in them are not handed out
         self._last_number = line.number

@@ -123,6 +123,15 @@ def test_the_lowest_frequency_under_load_is_kept() -> None:
     assert (slow.time_ns, slow.temperature_c) == (2 * MINUTE, 88), "of the same poll"
 
 
+def test_two_calls_of_one_poll_are_one_sample() -> None:
+    history = History()
+    for at in (0, 1, 1, 1):  # the last two polls say the same, in the same minute
+        history.add(poll(at, temperature_c=50.0, power_w=90.0))
+        history.add(poll(at, temperature_c=50.0, frequency_mhz=800.0))
+    assert history.n_samples == 4
+    assert len(history.series((0, 0), "frequency_mhz")) == len(history.series((0, 0), "power_w")) == 4
+
+
 def test_counters_and_healths_over_time() -> None:
     history = History()
     for at, (count, health) in enumerate([("0", "OK"), ("0", "Warning"), ("2", "Warning"), ("2", "OK")]):

@@ -188,6 +188,24 @@ def test_a_file_of_polls_is_told_by_its_last_one_and_by_all(tmp_path: Path) -> N
     assert view.chip(0).used_mb == POLLED[-1][1] and view.history(0, "frequency_mhz") == ()
 
 
+def test_polls_of_common_have_the_frequency(tmp_path: Path) -> None:
+    """Slow under load for two of five polls, well again at the end."""
+    text = ""
+    for at, scenario in enumerate(("busy", "throttled", "throttled", "busy", "healthy")):
+        text += f"2026-03-02 10:0{at}:00\n" + said(scenario, "info", "-t", "common", "-i", "1")
+    path = tmp_path / "common.log"
+    path.write_text(text)
+    answer = npulse.device(path)
+    by_rule = {f.rule: f.figures for f in answer.findings}
+    slow = by_rule["device.frequency"]
+    assert (slow["frequency_mhz"], slow["n_slow"], slow["n_loaded"]) == (1200, 2, 4)
+    assert (by_rule["device.temperature"]["peak_c"], by_rule["device.temperature"]["n_over"]) == (88, 2)
+    view = device_view(answer.found, "en")
+    assert [value for _, value in view.history(0, "frequency_mhz")] == [1800, 1200, 1200, 1800, 800]
+    minutes = [(at or 0) // 60_000_000_000 for at, _ in view.history(0, "frequency_mhz")]
+    assert [one - minutes[0] for one in minutes] == [0, 1, 2, 3, 4], "each block has the time above it"
+
+
 def test_a_run_that_grows_is_the_same_as_a_cold_look(tmp_path: Path) -> None:
     text = polled(tmp_path).encode()
     run = tmp_path / "run"

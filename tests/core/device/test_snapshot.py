@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.device.judge import notes_of
 from npulse.core.device.reading import snapshots_of, worst_health
 from npulse.core.device.snapshot import STATES, ChipState, Process, Snapshot
 
@@ -122,3 +123,15 @@ def test_which_chip_a_job_means() -> None:
 )
 def test_the_worse_health_counts(words: tuple[str | None, ...], worst: str | None) -> None:
     assert worst_health(*words) == worst
+
+
+def test_a_machine_has_no_more_chips_than_a_machine_can_have() -> None:
+    """A hostile text: many chips and processes, a line of blanks; it ends, and says that it left some out."""
+    rows = "".join(f"{n} 0 1.0\n" for n in range(5000))
+    processes = "".join(f"| {n} 0 | {n} | x | 5 |\n" for n in range(20_000))
+    head = "| npu-smi 1 Version: 1 |\n| NPU Chip | Process id | Process name | Process memory(MB) |\n"
+    blank = "\tA" + " " * 60_000 + "\n"
+    found = reading_of(head + processes + blank * 20 + "NpuID(Idx)  ChipId(Idx) Pwr(W)\n" + rows)
+    assert len(found.snapshot.chips) == 512 and len(found.snapshot.processes) == 4096
+    assert "limit" in {problem.kind for problem in found.problems}
+    assert len(notes_of(found.snapshot, found.history)) < 1600
