@@ -112,7 +112,8 @@ class TextReader:
         snapshot = snapshot_of(told, samples, source=self._name)
         self._history.add_counters(snapshot, told)
         problems = self._reader.problems
-        if len({(one.npu, one.chip) for one in (*samples, *told.blocks)}) > MAX_CHIPS:
+        keys = {(one.npu, one.chip) for one in samples} | {(one.npu, one.chip) for one in told.blocks}
+        if len(keys) > MAX_CHIPS:
             message = f"only the first {MAX_CHIPS:,} chips were kept"
             problems = (*problems, Problem(self._name, "limit", message))
         return Reading(snapshot, self._history, problems, told, tuple(samples))
