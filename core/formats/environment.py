@@ -169,6 +169,36 @@ def _listed(lines: Sequence[str]) -> Iterable[Variable]:
             yield Variable(found["name"], _bare(found["value"]), line)
 
 
+_AMONG_OTHERS = re.compile(
+    r"\s*(?:export\s+|declare\s+-x\s+|setenv\s+|ENV\s+|[-*+]\s+)?(?P<name>[A-Z_][A-Z0-9_]{1,80})="
+    r"(?P<value>[^=].*|)\Z"
+)
+_AS_JSON = re.compile(
+    r"\s*['\"](?P<name>[A-Z_][A-Z0-9_]{1,80})['\"]\s*:\s*['\"](?P<value>[^'\"]*)['\"],?\s*\Z"
+)
+_WITH_COLON = re.compile(
+    r"\s*(?P<name>(?:ASCEND|ATB|TOOLCHAIN|CANN)_[A-Z0-9_]+|LD_LIBRARY_PATH|PYTHONPATH|PATH)\s*:\s*(?P<value>[~/$]\S*)\s*\Z"
+)
+_ECHO = re.compile(r"\becho\s+[\"']?\$\{?(?P<name>[A-Z_][A-Z0-9_]{1,80})\}?[\"']?\s*\Z")
+
+
+def variables_in(lines: Iterable[tuple[int, str]]) -> Iterable[Variable]:
+    """Variables with names in capitals among the lines of a pasted text, in its order; nothing is expanded.
+
+    lines: (number, text), numbers from 1. NAME=value, exported or not; "NAME": "value"; NAME: /path of the
+    variables that name folders; and what stands below `echo $NAME`.
+    """
+    echoed = ""
+    for number, text in lines:
+        found = _AMONG_OTHERS.match(text) or _AS_JSON.match(text) or _WITH_COLON.match(text)
+        if found is not None:
+            yield Variable(found["name"], _bare(found["value"].strip()), number)
+        elif echoed and "/" in text and " " not in text.strip():
+            yield Variable(echoed, text.strip(), number)
+        asked = _ECHO.search(text) if "echo" in text else None
+        echoed = asked["name"] if asked is not None else ""
+
+
 def _bare(value: str) -> str:
     """Without the quotes around the whole value, as hand-written lists have them."""
     quote = value[:1]
