@@ -144,6 +144,10 @@ AREAS: tuple[Area, ...] = (
 )
 
 
+RULES_BESIDE: dict[str, str] = {"config": ".config.rules", "env": ".doctor.rules"}
+"""Rules of commands that are no area and have no pane: the first part of their ids, and the module."""
+
+
 def area_of(area_id: str) -> Area:
     """The area of that id; KeyError where there is none."""
     return {area.id: area for area in AREAS}[area_id]
@@ -162,15 +166,14 @@ def first_area(run: Run) -> str:
     return next((area.id for area in AREAS if area.is_built and area.id in found), "precision")
 
 
-_OTHER_RULES = (".config.rules",)
-"""Modules of rules that belong to a command without a pane."""
-
-
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule of every area that is built and of every other command, sorted by id."""
+    """Every rule of every area that is built and of the commands beside them, sorted by id."""
     found: list[Rule] = []
-    for module in (*(area.rules for area in AREAS if area.is_built), *_OTHER_RULES):
+    for module in RULES_BESIDE.values():
         found += import_module(module, __package__).RULES
+    for area in AREAS:
+        if area.is_built:
+            found += import_module(area.rules, __package__).RULES
     return tuple(sorted(found, key=lambda rule: rule.id))
 
 
