@@ -19,12 +19,13 @@ COMMANDS = (
     "diff",
     "watch",
     "config",
+    "doctor",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
     *("recheck", "capture", "merge"),
-    *("report", "serve", "doctor", "cache", "plugin", "pack"),
+    *("report", "serve", "cache", "plugin", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
 
@@ -63,7 +64,7 @@ def run(argv: list[str]) -> int:
 _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
-    *("--interval", "--serve-status", "--on-finding", "--golden", "--area"),
+    *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python"),
 )
 """Options that may stand in front of the command together with a value."""
 

@@ -270,6 +270,40 @@ def watch(
     return run_watch(path, own, asked)
 
 
+@app.command(short_help="What is installed, what conflicts, what can be captured.")
+def doctor(
+    file: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Environment texts from elsewhere: a collector's, pip list, version files, errors."
+        ),
+    ] = None,
+    *,
+    python: Annotated[
+        str | None, typer.Option("--python", help="The job's Python (default: the one on PATH).")
+    ] = None,
+    format_name: o.FormatOption = None,
+    output: o.OutputOption = None,
+    tables: o.TablesOption = False,
+    strict: o.StrictOption = False,
+    mask: o.MaskOption = False,
+    lang: o.LangOption = None,
+) -> int:
+    """What goes together, what is missing, what can be captured, with the command that repairs each."""
+    from .doctor import run_doctor
+
+    return run_doctor(
+        tuple(file or ()),
+        python=python,
+        format_name=format_name,
+        output=output,
+        tables=tables,
+        strict=strict,
+        mask=mask,
+        lang=o.chosen_lang(lang),
+    )
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,
