@@ -1,18 +1,19 @@
-"""Errors of the loader and of imports as findings: what each means here, and the command that repairs it."""
+"""Errors of the loader and of imports as findings, each at the line where it comes first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from npulse.core.findings import Finding
-from npulse.core.formats.error_codes import ERROR_CODES, pick
 
+from . import complaints
+from .complaints import Case
 from .facts import Environment, Error
 from .libraries import Owner, owner_of_library, owner_of_symbol
-from .paths import nnal_script, toolkit_script
-from .releases import base_version, paired_driver, release_key
+from .paths import nnal_script
+from .releases import base_version, paired_driver
 from .telling import Teller
 
 
@@ -29,41 +30,6 @@ def error_findings(environment: Environment, teller: Teller) -> Iterator[Finding
         made = _MAKERS[errors[0].told.kind](Case(environment, teller, errors))
         if made is not None:
             yield replace(made, figures={**made.figures, "n_times": len(errors)}) if len(errors) > 1 else made
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One complaint, with all lines that make it."""
-
-    environment: Environment
-    teller: Teller
-    errors: Sequence[Error]
-
-    @property
-    def first(self) -> Error:
-        """Where it comes first."""
-        return self.errors[0]
-
-    def owner_text(self, owner: Owner) -> str:
-        """Whose it is, in words."""
-        return self.teller.text(f"owner-{owner or 'unknown'}")
-
-    def repair(self, owner: Owner) -> str:
-        """The command that brings the libraries of an owner."""
-        teller, environment = self.teller, self.environment
-        release = environment.toolkit.release if environment.toolkit else ""
-        if owner == "nnal":
-            return teller.text("repair-nnal", script=nnal_script(environment))
-        if owner == "toolkit":
-            return teller.text("repair-toolkit", script=toolkit_script(environment))
-        if owner == "driver":
-            return teller.text("repair-driver")
-        if owner == "torch":
-            wanted = base_version(environment.version("torch_npu"))
-            return teller.text("next-torch", torch=wanted) if wanted else teller.text("repair-torch")
-        if owner == "torch_npu":
-            return teller.text("repair-torch-npu", cann=release or "?")
-        return teller.text(f"repair-{owner or 'unknown'}")
 
 
 def _no_library(case: Case) -> Finding | None:
@@ -111,6 +77,8 @@ def _no_symbol(case: Case) -> Finding | None:
     is_mixed_nnal = owner == "nnal" and "/nnal/" in told.library
     if owner == "torch" and _is_torch_aligned(environment) and told.abi:
         rule, key = "abi", "symbol-abi"
+    elif owner == "torch" and told.abi and not _are_versions_told(environment):
+        key = "symbol-abi-or-version"
     elif is_mixed_nnal:
         rule, key = (
             ("abi", "symbol-nnal-abi")
@@ -148,6 +116,10 @@ def _asker(library: str) -> Owner:
         if part in library:
             return owner  # type: ignore[return-value]
     return owner_of_library(library)
+
+
+def _are_versions_told(environment: Environment) -> bool:
+    return bool(environment.version("torch") and environment.version("torch_npu"))
 
 
 def _is_torch_aligned(environment: Environment) -> bool:
@@ -212,286 +184,23 @@ def _no_version(case: Case) -> Finding | None:
     )
 
 
-def _static_tls(case: Case) -> Finding | None:
-    library = case.first.told.library
-    return case.teller.finding(
-        "static-tls",
-        library.rsplit("/", 1)[-1],
-        "static-tls",
-        case.first.place,
-        next_step=f"export LD_PRELOAD={library}",
-        figures={"library": library},
-        library=library.rsplit("/", 1)[-1],
-    )
-
-
-def _wrong_arch(case: Case) -> Finding | None:
-    told = case.first.told
-    name = told.library or told.wanted or "?"
-    arch = case.environment.value("arch")
-    return case.teller.finding(
-        "arch",
-        name.rsplit("/", 1)[-1],
-        "arch-library",
-        case.first.place,
-        next_step=case.teller.text("next-arch", arch=arch or "uname -m"),
-        library=name,
-        arch=arch or "?",
-    )
-
-
-def _torch_needed(case: Case) -> Finding | None:
-    told = case.first.told
-    wanted = base_version(told.wanted)
-    of_pip = {place for _, place in case.environment.requirements}
-    if case.first.place in of_pip or base_version(case.environment.version("torch")) == wanted:
-        return None  # a sentence of a guide, or of pip, which is told as such
-    return case.teller.finding(
-        "torch",
-        told.needed_by,
-        "torch-needed",
-        case.first.place,
-        next_step=case.teller.text("next-torch", torch=wanted),
-        told=(told.text[:200],),
-        figures={"wanted_torch": wanted},
-        by=told.needed_by,
-        wanted=told.wanted,
-    )
-
-
-def _numpy_abi(case: Case) -> Finding | None:
-    found = next((error.told.found for error in case.errors if error.told.found), "")
-    version = found.rstrip(".") or case.environment.version("numpy")
-    return case.teller.finding(
-        "numpy",
-        f"numpy {version}".strip(),
-        "numpy-abi",
-        case.first.place,
-        next_step=case.teller.text("next-pip", what='"numpy<2"'),
-        numpy=f" {version}" if version else " 2",
-    )
-
-
-_NUMPY_GONE = frozenset(
-    ("bool", "int", "float", "object", "complex", "str", "long", "unicode", "float_", "NaN", "Inf", "product")
-)
-
-
-def _no_attribute(case: Case) -> Finding | None:
-    told, teller = case.first.told, case.teller
-    module = told.library.split(".", 1)[0]
-    subject = f"{told.library}.{told.wanted}"
-    if module == "torch" and told.wanted in ("npu", "_npu") or told.library == "torch.npu":
-        return teller.finding(
-            "import", subject, "torch-without-npu", case.first.place, next_step=teller.text("next-import")
-        )
-    if module == "numpy" and told.wanted in _NUMPY_GONE:
-        return teller.finding(
-            "numpy",
-            subject,
-            "numpy-gone",
-            case.first.place,
-            next_step=teller.text("next-pip", what='"numpy<1.24"' if told.wanted.islower() else '"numpy<2"'),
-            name=told.wanted,
-        )
-    if module in ("torch", "torch_npu", "torchvision", "torchair"):
-        return teller.finding(
-            "import",
-            subject,
-            "no-attribute",
-            case.first.place,
-            severity="warning",
-            next_step=teller.text("next-versions-of", name=module),
-            what=subject,
-            module=module,
-        )
-    return None
-
-
-_MODULES: dict[str, Owner] = {
-    **{"tbe": "toolkit", "te": "toolkit", "acl": "toolkit", "hccl": "toolkit", "opc_tool": "toolkit"},
-    **{"auto_tune": "toolkit", "schedule_search": "toolkit", "impl": "toolkit", "aoe": "toolkit"},
-    **{"torch_npu": "torch_npu", "torch": "torch", "mindspore": "mindspore"},
-}
-_NEEDED = frozenset(
-    (
-        "decorator",
-        "attr",
-        "attrs",
-        "sympy",
-        "cffi",
-        "yaml",
-        "psutil",
-        "scipy",
-        "cloudpickle",
-        "tornado",
-        "ml_dtypes",
-    )
-) | frozenset(("google", "absl", "pathlib2", "synr", "jinja2"))
-
-
-def _no_module(case: Case) -> Finding | None:
-    told, teller = case.first.told, case.teller
-    module = told.wanted.split(".", 1)[0]
-    if re.search(r"(?i)\b(?:INFO|WARNING|warn)\b", told.text):
-        return None
-    if told.wanted.startswith(("torch_npu.", "torch.")):
-        # its own parts are missing: the folder of its sources stands in front
-        step = teller.text("next-other-folder", name=module)
-    elif module == "msprobe":
-        step = teller.text("next-pip", what="mindstudio-probe")
-    elif module in _MODULES:
-        step = case.repair(_MODULES[module])
-    elif module in _NEEDED:
-        package = {"attr": "attrs", "yaml": "pyyaml", "google": "protobuf", "absl": "absl-py"}.get(
-            module, module
-        )
-        step = teller.text("next-pip", what=package)
-    else:
-        return None
-    key = "no-module-cann" if module in _NEEDED else "no-module"
-    return teller.finding("import", told.wanted, key, case.first.place, next_step=step, name=told.wanted)
-
-
-def _backend(case: Case) -> Finding | None:
-    return case.teller.finding(
-        "import",
-        case.first.told.wanted,
-        "backend",
-        case.first.place,
-        next_step=case.teller.text("next-backend"),
-        name=case.first.told.wanted,
-    )
-
-
-def _no_operator(case: Case) -> Finding | None:
-    told = case.first.told
-    return case.teller.finding(
-        "operator",
-        told.wanted,
-        "no-operator",
-        case.first.place,
-        next_step=case.teller.text("next-cann-older"),
-        figures={"operator": told.wanted, "library": told.library},
-        operator=told.wanted,
-        library=told.library,
-    )
-
-
-def _unsupported_soc(case: Case) -> Finding | None:
-    soc = case.first.told.wanted.strip()
-    return case.teller.finding(
-        "operator",
-        soc,
-        "unsupported-soc",
-        case.first.place,
-        next_step=case.teller.text("next-cann-older"),
-        soc=soc,
-    )
-
-
-def _driver_old(case: Case) -> Finding | None:
-    toolkit = case.environment.toolkit
-    paired = paired_driver(toolkit.release) if toolkit else ""
-    step = (
-        case.teller.text("next-driver", driver=paired, cann=toolkit.release if toolkit else "")
-        if paired
-        else case.teller.text("next-driver-newer")
-    )
-    told = (case.first.told.text[:200],)
-    return case.teller.finding(
-        "driver-state", "driver", "driver-old", case.first.place, next_step=step, told=told
-    )
-
-
-def _driver_unreachable(case: Case) -> Finding | None:
-    told = case.first.told
-    is_sure = told.wanted.startswith("-")
-    return case.teller.finding(
-        "driver-state",
-        told.wanted or "npu-smi",
-        "driver-unreachable" if told.wanted else "no-npu-smi",
-        case.first.place,
-        severity=None if is_sure else "warning",
-        next_step=case.teller.text("next-container"),
-        figures={"code": told.wanted} if told.wanted else {},
-        code=told.wanted,
-    )
-
-
-def _driver_incomplete(case: Case) -> Finding | None:
-    return case.teller.finding(
-        "driver-state",
-        "driver",
-        "driver-incomplete",
-        case.first.place,
-        severity="warning",
-        next_step=case.teller.text("next-driver-again"),
-    )
-
-
-def _no_set_env(case: Case) -> Finding | None:
-    if any(name.startswith("ASCEND_") for name in case.environment.variables):
-        return None  # it was sourced; the sentence is advice for others
-    return case.teller.finding(
-        "set-env",
-        case.first.told.wanted,
-        "asked-to-source",
-        case.first.place,
-        next_step=f"source {toolkit_script(case.environment)}",
-        told=(case.first.told.text[:200],),
-    )
-
-
-def _version_mismatch(case: Case) -> Finding | None:
-    told = case.first.told
-    if release_key(told.wanted) == release_key(told.found) or told.wanted.startswith("0."):
-        return None
-    return case.teller.finding(
-        "mixed",
-        f"{told.wanted} + {told.found}",
-        "built-for",
-        case.first.place,
-        severity="warning",
-        next_step=case.teller.text("next-rebuild"),
-        wanted=told.wanted,
-        found=told.found,
-    )
-
-
-def _code(case: Case) -> Finding | None:
-    code = case.first.told.wanted
-    known = ERROR_CODES.get(code)
-    if known is None:
-        return None
-    return case.teller.finding(
-        "code",
-        code,
-        "code",
-        case.first.place,
-        next_step=case.teller.text("next-memory", file=case.first.place.artifact),
-        code=code,
-        meaning=pick(known.meaning, case.teller.lang),
-    )
-
-
 _MAKERS: dict[str, Callable[[Case], Finding | None]] = {
     "no-library": _no_library,
     "no-symbol": _no_symbol,
     "no-version": _no_version,
-    "static-tls": _static_tls,
-    "wrong-arch": _wrong_arch,
-    "torch-needed": _torch_needed,
-    "numpy-abi": _numpy_abi,
-    "no-attribute": _no_attribute,
-    "no-module": _no_module,
-    "backend": _backend,
-    "no-operator": _no_operator,
-    "unsupported-soc": _unsupported_soc,
-    "driver-old": _driver_old,
-    "driver-unreachable": _driver_unreachable,
-    "driver-incomplete": _driver_incomplete,
-    "no-set-env": _no_set_env,
-    "version-mismatch": _version_mismatch,
-    "code": _code,
+    "static-tls": complaints.static_tls,
+    "wrong-arch": complaints.wrong_arch,
+    "torch-needed": complaints.torch_needed,
+    "numpy-abi": complaints.numpy_abi,
+    "no-attribute": complaints.no_attribute,
+    "no-module": complaints.no_module,
+    "backend": complaints.backend,
+    "no-operator": complaints.no_operator,
+    "unsupported-soc": complaints.unsupported_soc,
+    "driver-old": complaints.driver_old,
+    "driver-unreachable": complaints.driver_unreachable,
+    "driver-incomplete": complaints.driver_incomplete,
+    "no-set-env": complaints.no_set_env,
+    "version-mismatch": complaints.version_mismatch,
+    "code": complaints.code,
 }

@@ -17,7 +17,7 @@ HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "ASCEND_A
 SOURCED = "set_env.sh"
 
 _ROOT = re.compile(
-    r"(?P<root>.*?/(?:ascend-toolkit/(?P<a>[^/:]+)|cann-(?P<b>\d[^/:]*)|CANN-?(?P<d>\d[^/:]*)(?:/ascend-toolkit/[^/:]+)?"
+    r"(?P<root>.*?/(?:(?:ascend-toolkit|nnae|nnrt)/(?P<a>[^/:]+)|cann-(?P<b>\d[^/:]*)|CANN-?(?P<d>\d[^/:]*)(?:/ascend-toolkit/[^/:]+)?"
     r"|cann/(?P<e>\d+\.\d[^/:]*)|cann(?P<c>)))(?:/.*)?\Z"
 )
 _OWN_FILES = frozenset(("set_env.sh", "setenv.bash", "set_env_vars.sh"))
@@ -179,13 +179,19 @@ def _source_one(environment: Environment, roots: Sequence[Root], teller: Teller)
     """A clean shell, and the script of one toolkit: the one that the job's own variables mean."""
     home = next((environment.variables[name] for name in HOMES[:2] if name in environment.variables), None)
     meant = root_of(home.value, environment) if home else None
-    chosen = meant or roots[0]
+    release = environment.toolkit.release if environment.toolkit else ""
+    of_toolkit = (root for root in roots if root.release and is_same_cann(root.release, release))
+    chosen = meant or next(of_toolkit, roots[0])
     return teller.text("next-one-toolkit", script=_script_of(chosen.path))
 
 
 def _script_of(root: str) -> str:
-    folder = re.sub(r"/ascend-toolkit/latest\Z", "/ascend-toolkit", root)
-    return f"{folder}/set_env.sh"
+    """Up to 8.3 it stands beside the releases, and means the one that `latest` links to."""
+    found = re.match(r"(?P<folder>.*/ascend-toolkit)/(?P<name>[^/]+)\Z", root)
+    if found is None:
+        return f"{root}/set_env.sh"
+    is_release = found["name"][0].isdigit()
+    return f"{found['folder']}/set_env.sh" + (f"  # latest -> {found['name']}" if is_release else "")
 
 
 # ---- two ABIs of NNAL ----

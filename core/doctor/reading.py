@@ -68,7 +68,9 @@ def _read(path: Path, gathered: Gathered, root: Path | None) -> None:
 
 
 _CANN_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
-_RELEASE_IN_PATH = re.compile(r"/(?:ascend-toolkit/|cann-|cann/|CANN-?)(?P<release>\d+\.\d+\.[\w.]+)")
+_RELEASE_IN_PATH = re.compile(
+    r"/(?:(?:ascend-toolkit|nnae|nnrt)/|cann-|cann/|CANN-?)(?P<release>\d+\.\d+\.[\w.]+)"
+)
 _NNAL_IN_PATH = re.compile(r"/nnal/atb/(?P<release>\d+\.\d+\.[\w.]+)")
 _NNAL_PACKAGE = re.compile(r"Ascend-cann-nnal[_-](?P<release>\d+\.\d+\.[\w.]*\d)")
 _ARCH = re.compile(r"\b(aarch64|arm64|x86_64|amd64)\b")
@@ -113,8 +115,7 @@ class Gathered:
         value, name = variable.value, variable.name
         before = self.variables[name].value if name in self.variables else ""
         for reference in (f"${{{name}}}", f"${name}"):
-            if len(value) < 100_000:
-                value = value.replace(reference, before)
+            value = value.replace(reference, before, 1)
         self.variables[name] = Fact(value[:100_000], Place(artifact, variable.line))
 
     def add_lines(self, lines: Sequence[Numbered], artifact: str) -> None:

@@ -117,7 +117,7 @@ PAIRED_DRIVERS: Mapping[str, str] = {
 """CANN and the Ascend HDK (driver) released with it."""
 
 OLDEST_DRIVERS: Mapping[str, str] = {
-    **{"8.0": "23.0.0", "8.1": "23.0.0", "8.2": "24.1.rc2", "8.3": "24.1.rc2", "8.5": "25.0.rc1"}
+    **{"8.0": "23.0.2", "8.1": "23.0.2", "8.2": "24.1.rc2", "8.3": "24.1.rc2", "8.5": "25.0.rc1"}
 }
 """Line of CANN and the oldest driver that the vendor's release notes list for it. Where they are silent, the
 oldest one that the toolkit's own compatible_version can mean."""

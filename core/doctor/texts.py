@@ -163,6 +163,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{library} needs {symbol}; versions of torch agree, so its C++ ABI (std::string) is another one.",
         "{library} 需要 {symbol}；torch 版本一致，因此是 C++ ABI（std::string）不同。",
     ),
+    "symbol-abi-or-version": (
+        "{library} ({asks}) needs {symbol}: the loaded torch is of another version, or built with the other C++ ABI.",
+        "{library}（{asks}）需要 {symbol}：加载到的 torch 版本不同，或编译时的 C++ ABI 不同。",
+    ),
     "symbol-nnal-abi": (
         "{library} of NNAL needs {symbol}: another NNAL, or its other build (cxx_abi_0, cxx_abi_1), was loaded before it.",
         "NNAL 的 {library} 需要 {symbol}：在它之前加载了另一个 NNAL 或另一种 ABI（cxx_abi_0、cxx_abi_1）。",

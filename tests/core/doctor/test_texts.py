@@ -159,6 +159,23 @@ def test_versions_agree_so_it_is_the_abi() -> None:
     assert (finding.rule, finding.figures["abi"]) == ("env.abi", "old")
 
 
+def test_without_versions_it_is_the_abi_or_the_version() -> None:
+    error = "ImportError: /w/vllm_ascend_C.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSsb"
+    (finding,) = all_findings(environment(error))
+    assert (finding.rule, finding.figures["abi"], finding.figures["package"]) == (
+        "env.symbol",
+        "old",
+        "torch",
+    )
+    assert "ABI" in finding.message and "another version" in finding.message
+
+
+def test_what_python_imports_is_not_what_pip_lists() -> None:
+    found = environment("PyTorch version: 2.5.1\n[pip3] torch==2.6.0\n[pip3] torch-npu==2.5.1\n")
+    assert found.version("torch") == "2.5.1"
+    assert grave(found) == [("env.requirement", "warning")]
+
+
 def test_what_pip_says_of_torch() -> None:
     text = "ERROR: pip's dependency resolver does not currently take into account all the packages.\n"
     text += "torch-npu 2.5.1 requires torch==2.5.1, but you have torch 2.7.0 which is incompatible.\n"
@@ -264,6 +281,40 @@ def test_two_toolkits_in_whatever_says_it(lines: str, releases: set[str]) -> Non
     finding = first(environment(lines))
     assert (finding.rule, finding.severity) == ("env.mixed", "error")
     assert set(finding.figures["releases"]) == releases
+
+
+def test_a_variable_that_names_itself_again_and_again_stays_small() -> None:
+    found = environment("A1=/x\n" + f"A1={'$A1:' * 10_000}\n" * 30)
+    assert len(found.variables["A1"].value) <= 100_000
+
+
+HEALTHY = (
+    {
+        "cann": "8.5.0",
+        "inner": "V100R001C25SPC001B200",
+        "torch": "2.9.0+cpu",
+        "torch_npu": "2.9.0",
+        "driver": "25.5.0",
+    },
+    {"cann": "8.5.1", "inner": "", "torch": "2.9.0", "torch_npu": "2.9.0", "driver": "25.3.rc1"},
+    {"cann": "9.0.0", "inner": "", "torch": "2.10.0", "torch_npu": "2.10.0", "driver": "26.0.rc1"},
+)
+
+
+@pytest.mark.parametrize("change", HEALTHY)
+@pytest.mark.parametrize("home", ["/usr/local/Ascend/cann-{cann}", "/usr/local/Ascend/cann"])
+def test_the_layout_from_85_on_when_it_is_healthy(change: dict[str, str], home: str) -> None:
+    folder = home.format(cann=change["cann"])
+    libraries = f"{folder}/lib64:/usr/local/Ascend/ascend-toolkit/latest/lib64"
+    found = environment(collector(**change, home=folder, libraries=libraries))
+    assert grave(found) == [] and report(found).verdict == "pass"
+
+
+def test_another_part_of_cann_of_another_release() -> None:
+    found = environment(
+        "LD_LIBRARY_PATH=/usr/local/Ascend/nnae/8.0.0/lib64:/usr/local/Ascend/ascend-toolkit/8.1.RC1/lib64\n"
+    )
+    assert grave(found) == [("env.mixed", "error")]
 
 
 def test_the_version_file_is_of_another_toolkit_than_the_variables() -> None:
