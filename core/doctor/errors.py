@@ -70,9 +70,9 @@ def _no_symbol(case: Case) -> Finding | None:
     told, teller = case.first.told, case.teller
     environment = case.environment
     owner = owner_of_symbol(told.symbol, told.namespace)
-    library = told.library.rsplit("/", 1)[-1] or "?"
+    library = told.library.rsplit("/", 1)[-1]
     lines = [told.demangled.replace(_STRING, "string")] if told.demangled else []
-    lines.append(f"{told.library}: {told.symbol}"[:300])
+    lines.append(f"{told.library}: {told.symbol}"[:300] if library else told.symbol[:300])
     rule, key = "symbol", "symbol-of" if owner else "symbol-of-unknown"
     is_mixed_nnal = owner == "nnal" and "/nnal/" in told.library
     if owner == "torch" and _is_torch_aligned(environment) and told.abi:
@@ -89,7 +89,7 @@ def _no_symbol(case: Case) -> Finding | None:
         lines.append(teller.text(f"abi-{told.abi}"))
     return teller.finding(
         rule,
-        f"{library}: {told.name}"[:200],
+        (f"{library}: {told.name}" if library else told.name)[:200],
         key,
         case.first.place,
         next_step=_symbol_repair(case, owner, is_mixed_nnal),
@@ -98,7 +98,7 @@ def _no_symbol(case: Case) -> Finding | None:
             **{"library": told.library, "symbol": told.symbol, "demangled": told.demangled, "package": owner},
             **({"abi": told.abi} if told.abi else {}),
         },
-        library=library,
+        library=library or "?",
         symbol=told.name,
         owner=case.owner_text(owner),
         asks=case.owner_text(_asker(told.library)),

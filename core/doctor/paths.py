@@ -74,6 +74,7 @@ def path_findings(environment: Environment, teller: Teller) -> Iterator[Finding]
     """All that is wrong with the variables."""
     yield from _mixed(environment, teller)
     yield from _another_file(environment, teller)
+    yield from _another_part(environment, teller)
     yield from _two_abis(environment, teller)
     yield from _not_sourced(environment, teller)
     yield from _gone(environment, teller)
@@ -147,6 +148,25 @@ def _another_file(environment: Environment, teller: Teller) -> Iterator[Finding]
             figures={"releases": [known[0], told[0].release], "first": known[0]},
             used=known[0],
             shown=told[0].release,
+        )
+
+
+def _another_part(environment: Environment, teller: Teller) -> Iterator[Finding]:
+    """A listing in which parts of a toolkit link into the folder of another release."""
+    part, toolkit = environment.facts.get("part"), environment.toolkit
+    if part is None or toolkit is None or not toolkit.is_told or is_same_cann(part.value, toolkit.release):
+        return
+    if cann_of(part.value)[0] != cann_of(toolkit.release)[0]:
+        yield teller.finding(
+            "mixed",
+            f"{toolkit.release} + {part.value}",
+            "mixed-part",
+            part.place,
+            severity="warning",
+            next_step=teller.text("next-cann", cann=part.value),
+            figures={"releases": [toolkit.release, part.value]},
+            part=part.value,
+            shown=toolkit.release,
         )
 
 

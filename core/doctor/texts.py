@@ -109,6 +109,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "the variables name CANN {used}, the version file that is shown is of CANN {shown}.",
         "变量指向 CANN {used}，而所示版本文件属于 CANN {shown}。",
     ),
+    "mixed-part": (
+        "parts of the toolkit link to CANN {part}, its version file says {shown}: it was overwritten or half updated.",
+        "toolkit 的部分目录链接到 CANN {part}，而版本文件为 {shown}：被覆盖或只升级了一部分。",
+    ),
     "built-for": (
         "built for CANN {wanted}, run with CANN {found}.",
         "针对 CANN {wanted} 编译，运行时为 CANN {found}。",
@@ -140,8 +144,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # ---- libraries ----
     "library-missing": (
-        "{library} was not found. It is part of {owner}.",
-        "找不到 {library}。它属于 {owner}。",
+        "{library} was not found (part of {owner}).",
+        "找不到 {library}（属于 {owner}）。",
     ),
     "library-missing-unknown": (
         "{library} was not found; which package brings it is not known here.",
@@ -152,7 +156,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{library} 属于 CUDA，NPU 不需要：某个包是为 NVIDIA GPU 编译的。",
     ),
     "symbol-of": (
-        "{library} ({asks}) needs {symbol}, which the loaded {owner} does not have: not built for each other.",
+        "{library} ({asks}) needs {symbol}, which is not in the {owner} that was loaded: not built for each other.",
         "{library}（{asks}）需要 {symbol}，而加载到的 {owner} 没有：两者不是配套编译的。",
     ),
     "symbol-of-unknown": (
@@ -406,13 +410,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # ---- whose ----
     "owner-nnal": ("NNAL (ATB)", "NNAL（ATB）"),
-    "owner-toolkit": ("the CANN toolkit", "CANN toolkit"),
-    "owner-driver": ("the NPU driver", "NPU 驱动"),
+    "owner-toolkit": ("CANN toolkit", "CANN toolkit"),
+    "owner-driver": ("NPU driver", "NPU 驱动"),
     "owner-torch": ("torch", "torch"),
     "owner-torch_npu": ("torch_npu", "torch_npu"),
     "owner-mindspore": ("MindSpore", "MindSpore"),
     "owner-python": ("Python", "Python"),
-    "owner-system": ("the system's libraries", "系统库"),
+    "owner-system": ("system libraries", "系统库"),
     "owner-mindie": ("MindIE", "MindIE"),
     "owner-cuda": ("CUDA", "CUDA"),
     "owner-unknown": ("another package", "其他包"),

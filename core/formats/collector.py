@@ -66,6 +66,10 @@ _SOURCED = re.compile(
     r"(?:\bsource|(?:\A|[\s;&])\.)\s+[\"']?(?P<path>(?:[~$/]|\$\{)[\w./${}~-]*set_?env(?:_vars)?\.(?:sh|bash))"
 )
 _LINK = re.compile(r"(?:\A|\s)(?P<name>latest|cann)/?\s*->\s*(?P<to>[\w./-]+)")
+_PART = re.compile(
+    r"(?:\A|\s)(?:acllib|compiler|runtime|toolkit|opp|hccl|fwkacllib|opp_kernel)/?\s*->\s*"
+    r"\.\./(?P<release>\d+\.\d+[\w.]*)/"
+)
 _ABI_VALUE = re.compile(r"_GLIBCXX_USE_CXX11_ABI\b\W{0,4}(?P<value>True|False|TRUE|FALSE|0|1)\b")
 _NPU_NAME = re.compile(
     r"\|\s*\d+\s+(?P<name>(?:Ascend\s?)?(?:910\w*|310\w*|950\w*)(?:-\d)?)\s*\|\s*(?:OK|Warning|Alarm|Critical|UNKNOWN)\b"
@@ -86,6 +90,8 @@ _LOOSE_DRIVER = re.compile(
 
 def facts_in(lines: Iterable[tuple[int, str]]) -> Iterator[Told]:
     """Facts of a text: versions ("torch", "python", "cann", "driver" ...), "arch", "os", "npu-smi" ...
+
+    "part": the release that a part of the toolkit links to.
 
     lines: (number, text), numbers from 1. Values that say that nothing is known are left out. "cann?" and
     "driver?": releases in a sentence or in the name of an image, good only where nothing else tells.
@@ -145,6 +151,9 @@ def _of_commands(number: int, text: str) -> Iterator[Told]:
     link = _LINK.search(text) if "->" in text else None
     if link is not None:
         yield Told(f"link {link['name']}", link["to"], number)
+    part = _PART.search(text) if "->" in text else None
+    if part is not None:
+        yield Told("part", part["release"], number)
 
 
 _RELEASE = re.compile(r"\d+(?:\.\w+)*(?:[.+-]\w+)*")

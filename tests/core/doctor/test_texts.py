@@ -317,6 +317,13 @@ def test_another_part_of_cann_of_another_release() -> None:
     assert grave(found) == [("env.mixed", "error")]
 
 
+def test_parts_that_link_to_another_release() -> None:
+    text = "toolkit_running_version=[7.6.T13.0.B094:8.0.T63]\n\nlrwxrwxrwx 1 root root 18 Sep 21 16:55 acllib -> ../8.2.RC2/runtime\n"
+    finding = first(environment(text))
+    assert (finding.rule, finding.severity, finding.location.line) == ("env.mixed", "warning", 3)
+    assert grave(environment(text.replace("8.0.T63", "8.2.RC2"))) == []
+
+
 def test_the_version_file_is_of_another_toolkit_than_the_variables() -> None:
     old = "/usr/local/Ascend/ascend-toolkit/8.0.RC3"
     found = environment(collector(home=old, libraries=f"{old}/lib64"))
