@@ -29,7 +29,8 @@ class CaptureRequest:
     step, names: as the tools spell them ("0,2-4", "0|5-10", names or globs of operators), "" and () for all.
     level: of the tool's own levels, or 0 to 3 of the documents' --profiling-level; None for the tool's usual
     one. model: name of a compiled model. keep_inputs: files to be copied and hashed. repeat: how many
-    attempts at most until one fails or finds something. retro: operators kept before the first anomaly.
+    attempts at most until one fails or finds something. keep_last: raw data of attempts without the fault is
+    removed once a later one is over. retro: operators kept before the first anomaly.
     keep_fp32: layers that the tool's precision list shall leave in float32. environment: of the program,
     before the driver adds to it. settings: further options of this tool by their own names, without dashes.
     extra: words that are handed to the tool as they are.
@@ -50,6 +51,7 @@ class CaptureRequest:
     keep_inputs: tuple[Path, ...] = ()
     timeout_s: float | None = None
     repeat: int = 1
+    keep_last: bool = False
     is_small: bool = False
     stop_at_first: bool = False
     retro: int = 10

@@ -1,0 +1,122 @@
+"""What a round was captured under: settings that matter, versions, cards, the state of the user's sources."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+GIT_TIMEOUT_S = 5.0
+MAX_VALUE_CHARACTERS = 16_384
+
+MATTERS = (
+    *("ASCEND_", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "ATB_", "CUDA_VISIBLE_", "DUMP_", "GE_"),
+    *("HCCL_", "INF_NAN", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOCAL_RANK", "MASTER_", "MS_", "MSPROBE"),
+    *("NPU_", "OMP_NUM_THREADS", "PROFILING_", "PYTHONHASHSEED", "PYTHONPATH", "PYTORCH_NPU", "RANK"),
+    *("TASK_QUEUE", "TORCH_", "WORLD_SIZE", "CUBLAS_WORKSPACE_CONFIG", "FLAGS_", "INF_", "MINDIE_", "VLLM_"),
+)
+"""Beginnings of the names of variables that a round keeps."""
+
+_SECRET = re.compile(
+    r"(?:^|[_-])(?:TOKEN|KEY|APIKEY|PASSWORD|PASSWD|PASS|SECRET|CREDENTIALS?)(?:$|[_-])", re.IGNORECASE
+)
+_FLAG = re.compile(r"(?P<name>-{0,2}[A-Za-z][\w.-]*)=.*", re.DOTALL)
+HIDDEN = "***"
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable or flag of that name may hold what nobody else should read."""
+    return _SECRET.search(name) is not None
+
+
+def environment_that_matters(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a round keeps: by the beginnings of their names, never secrets."""
+    kept = {
+        name: value[:MAX_VALUE_CHARACTERS]
+        for name, value in environment.items()
+        if name.startswith(MATTERS) and not is_secret(name)
+    }
+    return dict(sorted(kept.items()))
+
+
+def command_without_secrets(words: Sequence[str]) -> list[str]:
+    """A command as a round keeps it: the values of flags such as --api-key are `***`."""
+    kept: list[str] = []
+    for word in words:
+        found = _FLAG.fullmatch(word)
+        before = kept[-1] if kept else ""
+        if found is not None and is_secret(found["name"].strip("-")):
+            word = f"{found['name']}={HIDDEN}"
+        elif before.startswith("--") and "=" not in before and is_secret(before.strip("-")):
+            word = HIDDEN
+        kept.append(word)
+    return kept
+
+
+# ---- git ----
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTree:
+    """The git work tree that a folder lies in. commit: "" before the first one. branch: "" where detached.
+    n_dirty_files: changed, added, unknown to git; None where counting took too long."""
+
+    root: Path
+    commit: str
+    branch: str
+    n_dirty_files: int | None
+
+
+def work_tree_of(folder: Path, environment: Mapping[str, str]) -> WorkTree | None:
+    """What git says of a folder; None where it lies in no work tree, or git is not there. Changes nothing."""
+    root = _git(folder, environment, "rev-parse", "--show-toplevel")
+    if not root:
+        return None
+    commit = _git(folder, environment, "rev-parse", "--verify", "--quiet", "HEAD") or ""
+    branch = _git(folder, environment, "symbolic-ref", "--short", "--quiet", "HEAD") or ""
+    dirty = _git(folder, environment, "status", "--porcelain", "--untracked-files=normal")
+    n_dirty = None if dirty is None else len(dirty.splitlines())
+    return WorkTree(Path(root), commit, branch, n_dirty)
+
+
+def _git(folder: Path, environment: Mapping[str, str], *words: str) -> str | None:
+    """What git prints; None where it failed or took too long. It takes no locks and starts no monitor."""
+    own = {name: environment[name] for name in ("PATH", "HOME") if name in environment}
+    own |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            ["git", "-C", os.fspath(folder), "-c", "core.fsmonitor=false", *words],
+            env=own,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "backslashreplace").strip() if done.returncode == 0 else None
+
+
+# ---- what other rooms tell ----
+
+
+def versions(environment: Mapping[str, str]) -> dict[str, str]:
+    """Name of each component to its version, as far as it is known."""
+    del environment
+    return {}
+
+
+def device_snapshot(environment: Mapping[str, str]) -> dict[str, Any] | None:
+    """The cards as a table of the manifest; None where nothing can tell."""
+    del environment
+    return None
+
+
+def device_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    """What changed on the cards meanwhile, in words (en, zh)."""
+    del before, after
+    return ()
