@@ -26,7 +26,7 @@ OnLines = Callable[[Sequence[str]], None]
 
 
 class Console:
-    """The reading end of a tool's output. A thread drains it, so a tool never waits for a slow disk or screen.
+    """The reading end of a tool's output; a thread drains it, so a tool never waits for disk or screen.
 
     What the disk refuses is counted like what is beyond the bound: the head and the tail are kept, and a line
     between them says how much is missing. n_bytes: printed in all; n_dropped_bytes: of those not kept.
@@ -121,7 +121,7 @@ class Console:
         self._write(tail)
 
     def _tell(self, text: str) -> None:
-        """Whole lines, without control characters; of one that rewrites itself (progress bars) the last state."""
+        """Whole lines, without control characters; of one that rewrites itself the last state."""
         lines = (self._line + text).split("\n")
         self._line = lines.pop()[-8192:]
         if len(lines) > MAX_TOLD_LINES:

@@ -30,7 +30,7 @@ KILL = StopStep(signal.SIGKILL, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds that processes which outlive their tool have: until SIGTERM, then until SIGKILL, then to vanish."""
+    """Seconds for processes that outlive their tool: until SIGTERM, until SIGKILL, and then to vanish."""
 
     leave_s: float = 2.0
     terminate_s: float = 3.0
@@ -49,7 +49,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class LeftOver:
-    """A process that outlived its tool. ended_by: "" by itself, SIGTERM, SIGKILL; "nothing": it still lives."""
+    """A process that outlived its tool. ended_by: "" (itself), SIGTERM, SIGKILL, or "nothing": it lives."""
 
     pid: int
     name: str
@@ -164,14 +164,14 @@ def run_plan(
     console: Console,
     on_started: Callable[[ToolProcess], None],
     watch: Watch,
-    on_rung: Callable[[Rung], None],
+    on_rung: Callable[[str, Rung], None],
     before_close: Callable[[], None],
     stop: StopRequests,
     timeout_s: float | None = None,
     spared: frozenset[int] = frozenset(),
     patience: Patience = Patience(),  # noqa: B008 (frozen)
 ) -> ToolRun:
-    """Start a plan, wait for its end, and leave nothing of it behind.
+    """Start a plan, wait for its end, and leave nothing of it behind. on_rung: (reason, rung) as it is sent.
 
     environment: complete, marker included. console: not started yet; closed at the end, after `before_close`.
     EnvironmentLacks where it cannot be started. Whatever else is raised by a callback ends the tool first.
@@ -224,7 +224,7 @@ class _Supervisor:
         family: Family,
         plan: Plan,
         stop: StopRequests,
-        on_rung: Callable[[Rung], None],
+        on_rung: Callable[[str, Rung], None],
         timeout_s: float | None,
     ) -> None:
         self.reason = ""
@@ -263,7 +263,7 @@ class _Supervisor:
             if self._tool.has_ended():
                 return
             at_s = time.monotonic() - self._tool.started_s
-            self._on_rung(Rung(sent_text(step), at_s, False))
+            self._on_rung(self.reason, Rung(sent_text(step), at_s, False))
             is_sent = self._send(step)
             deadline_s = time.monotonic() + (step.wait_s if is_sent else 0.0)
             while time.monotonic() < deadline_s and not self._tool.has_ended():

@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from npulse.core.findings import Finding
+from npulse.core.text import Lang
+
+if TYPE_CHECKING:
+    from .preflight import Look
 
 GIT_TIMEOUT_S = 5.0
 MAX_VALUE_CHARACTERS = 16_384
@@ -101,6 +107,11 @@ def _git(folder: Path, environment: Mapping[str, str], *words: str) -> str | Non
     return done.stdout.decode("utf-8", "backslashreplace").strip() if done.returncode == 0 else None
 
 
+def is_ignored(folder: Path, path: Path, environment: Mapping[str, str]) -> bool:
+    """Whether the work tree that `folder` lies in leaves `path` out of its state."""
+    return _git(folder, environment, "check-ignore", "--quiet", "--", str(path)) is not None
+
+
 # ---- what other rooms tell ----
 
 
@@ -116,7 +127,16 @@ def device_snapshot(environment: Mapping[str, str]) -> dict[str, Any] | None:
     return None
 
 
-def device_changes(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[Any, ...]:
+def device_changes(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> tuple[tuple[str, str], ...]:
     """What changed on the cards meanwhile, in words (en, zh)."""
     del before, after
     return ()
+
+
+def findings(environment: Mapping[str, str], lang: Lang, look: Look) -> Iterator[Finding]:
+    """What the versions and the cards have to say before a start."""
+    del environment, lang
+    yield look.unknown("versions", "versions-unknown")
+    yield look.unknown("device", "device-unknown")

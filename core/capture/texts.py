@@ -1,0 +1,227 @@
+"""What a capture says: (English, Chinese)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SESSION: Mapping[str, tuple[str, str]] = {
+    "no-reserve": ("there was no room to reserve for the end of the round", "没有空间为本轮收尾预留"),
+    "disk-full": ("the disk was full: what was recorded is cut", "磁盘已满：录制的数据被截断"),
+    "still-alive": ("not even SIGKILL ended: {names}", "SIGKILL 也未能结束：{names}"),
+    "left-over": ("outlived the tool and was ended: {names}", "工具结束后仍在运行，已被结束：{names}"),
+    "console-dropped": ("{n} bytes of the output were not kept", "有 {n} 字节输出未保留"),
+    "not-read-only": ("{n} files could not be made read-only", "{n} 个文件无法设为只读"),
+    "finish-failed": ("the second command failed: {reason}", "后续命令失败：{reason}"),
+    "gave-up": ("npulse could not go on: {reason}", "npulse 无法继续：{reason}"),
+    "npulse-gone": (
+        "npulse was killed while it captured; how the tool ended is not known",
+        "采集期间 npulse 被杀死；工具如何结束未知",
+    ),
+    "unknown-tool": ("no driver of that name judges what lies here", "没有对应的驱动可判断此处的数据"),
+}
+
+PREFLIGHT: Mapping[str, tuple[str, str]] = {
+    # disk-space
+    "disk-fits": ("{free} free, {need} needed", "可用 {free}，需要 {need}"),
+    "disk-unknown": ("{free} free; nobody can tell how much is needed", "可用 {free}；无法估计需要多少"),
+    "disk-little": (
+        "only {free} free, and nobody can tell how much is needed",
+        "仅剩 {free}，且无法估计需要多少",
+    ),
+    "disk-short": (
+        "{free} free, at least {least} needed: the disk will be full before the end (E1001 of guides)",
+        "可用 {free}，至少需要 {least}：结束前磁盘会写满（指南中的 E1001）",
+    ),
+    "disk-tight": (
+        "{free} free, up to {most} needed: the disk may be full before the end (E1001 of guides)",
+        "可用 {free}，最多需要 {most}：结束前磁盘可能写满（指南中的 E1001）",
+    ),
+    "disk-next": (
+        "record less (--step, --rank, --list, a level with statistics only) or name a larger disk with --archive",
+        "减少录制（--step、--rank、--list、仅统计的级别），或用 --archive 指定更大的磁盘",
+    ),
+    # archive
+    "archive-ok": ("{path} can be written", "{path} 可写"),
+    "archive-missing": ("{path} will be made", "将创建 {path}"),
+    "archive-denied": ("no permission to write in {path}", "没有写入 {path} 的权限"),
+    "archive-read-only": ("{path} lies on a read-only file system", "{path} 位于只读文件系统"),
+    "archive-no-folder": (
+        "{path} is a link or a file, not a folder of its own",
+        "{path} 是链接或文件，不是独立目录",
+    ),
+    "archive-next": ("name another folder with --archive", "用 --archive 指定其他目录"),
+    # inodes
+    "inodes-ok": ("{n} inodes free", "可用 inode {n}"),
+    "inodes-unlimited": ("the file system counts no inodes", "该文件系统不计 inode"),
+    "inodes-none": ("only {n} inodes free: every tensor is a file", "仅剩 {n} 个 inode：每个张量一个文件"),
+    "inodes-next": (
+        "remove small files, or name another file system with --archive",
+        "删除小文件，或用 --archive 指定其他文件系统",
+    ),
+    # work-tree
+    "work-tree-outside": (
+        "the archive lies in no git work tree, or is ignored by it",
+        "归档不在 git 工作区内，或已被忽略",
+    ),
+    "work-tree-inside": (
+        "the archive lies in the git work tree {path}, which does not ignore it",
+        "归档位于 git 工作区 {path} 内，且未被忽略",
+    ),
+    "work-tree-next": (
+        "add {name}/ to .git/info/exclude or .gitignore",
+        "将 {name}/ 加入 .git/info/exclude 或 .gitignore",
+    ),
+    # command, tool
+    "command-ok": ("{path}", "{path}"),
+    "command-missing": ("no program '{name}' on PATH", "PATH 中没有程序 '{name}'"),
+    "command-not-executable": ("'{name}' is not executable", "'{name}' 不可执行"),
+    "command-no-folder": ("the folder to start in is missing: {path}", "启动目录不存在：{path}"),
+    "command-next": ("give its path, or put it on PATH", "给出路径，或加入 PATH"),
+    "command-not-executable-next": (
+        "chmod +x {name}, or name its interpreter (python {name})",
+        "chmod +x {name}，或指明解释器（python {name}）",
+    ),
+    "tool-missing": ("no '{name}' on PATH", "PATH 中没有 '{name}'"),
+    "tool-next": (
+        "source set_env.sh of the CANN toolkit (often /usr/local/Ascend/ascend-toolkit/set_env.sh), or install it; npulse doctor tells what is there",
+        "source CANN toolkit 的 set_env.sh（通常为 /usr/local/Ascend/ascend-toolkit/set_env.sh）或安装；npulse doctor 可查看现有环境",
+    ),
+    "tool-pip-next": ("pip install {package}", "pip install {package}"),
+    # input, pid
+    "input-ok": ("{path}: {size}", "{path}：{size}"),
+    "input-bad": ("{path}: {reason}", "{path}：{reason}"),
+    "input-next": ("name the file itself", "请指明文件本身"),
+    "pid-ok": ("{pid} {name}", "{pid} {name}"),
+    "pid-missing": ("no process {pid}", "没有进程 {pid}"),
+    "pid-not-ours": ("process {pid} ({name}) belongs to another user", "进程 {pid}（{name}）属于其他用户"),
+    "pid-next": (
+        "ps -ef shows the processes; in a container it has other numbers than on the host",
+        "用 ps -ef 查看进程；容器内外进程号不同",
+    ),
+    # fusion, asynchronous
+    "fusion-seen": ("the command asks for fusion or a graph: {words}", "命令启用了融合或图模式：{words}"),
+    "fusion-unseen": (
+        "neither command nor environment ask for fusion or a graph; settings in the script are not seen",
+        "命令与环境未启用融合或图模式；脚本内的设置不可见",
+    ),
+    "fusion-next": (
+        "switch it off for this capture: eager mode, and a fusion_switch_file with all fusions off",
+        "本次采集请关闭：使用 eager 模式，并用 fusion_switch_file 关闭所有融合",
+    ),
+    "asynchronous-on": (
+        "launches are asynchronous ({words}): a fault is told at a later line of the host",
+        "异步下发（{words}）：故障会在更晚的主机代码行报告",
+    ),
+    "asynchronous-off": ("ASCEND_LAUNCH_BLOCKING=1", "ASCEND_LAUNCH_BLOCKING=1"),
+    "asynchronous-next": (
+        "export ASCEND_LAUNCH_BLOCKING=1 TASK_QUEUE_ENABLE=0",
+        "export ASCEND_LAUNCH_BLOCKING=1 TASK_QUEUE_ENABLE=0",
+    ),
+    # log-level
+    "log-ok": ("not chatty", "不啰嗦"),
+    "log-chatty": ("{words}", "{words}"),
+    "log-next": (
+        "unset them, or ASCEND_GLOBAL_LOG_LEVEL=3 and the others 0",
+        "取消设置，或 ASCEND_GLOBAL_LOG_LEVEL=3、其余为 0",
+    ),
+    # other-profiler
+    "profiler-none": ("none seen", "未发现"),
+    "profiler-seen": ("{words}", "{words}"),
+    "profiler-next": (
+        "end it, or unset what attaches it, before this capture",
+        "采集前请先结束，或取消其设置",
+    ),
+    # ranks
+    "ranks-ok": ("{n} by {word}", "{n}（依据 {word}）"),
+    "ranks-one": (
+        "one process, as far as the command and the environment tell",
+        "从命令与环境看只有一个进程",
+    ),
+    "ranks-many": ("{n} ranks by {word} will all be recorded", "将录制全部 {n} 个 rank（依据 {word}）"),
+    "ranks-next": (
+        "--rank 0 (or those that differ) records less",
+        "用 --rank 0（或有差异的 rank）可减少录制",
+    ),
+    # relative-path
+    "paths-ok": ("no tool's path is relative", "没有相对路径"),
+    "paths-relative": ("{words}", "{words}"),
+    "paths-next": ("give absolute paths", "请使用绝对路径"),
+    # device, versions
+    "device-unknown": ("no card could be asked", "无法查询设备"),
+    "device-ok": ("{n} cards are well", "{n} 张卡状态正常"),
+    "versions-unknown": ("versions were not compared", "未比较版本"),
+    "versions-ok": ("no conflict found: {words}", "未发现冲突：{words}"),
+}
+
+SMALL: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "all": (
+        (
+            "one step: stop the script behind the first bad one (--step N where the tool has it)",
+            "只跑一步：在第一个出错步之后结束（工具支持时用 --step N）",
+        ),
+        (
+            "one rank: a single process without a launcher, if the fault shows there too (--rank N)",
+            "单 rank：若单进程也能复现，不用启动器（--rank N）",
+        ),
+        (
+            "fixed seed and fixed input: seed_all(mode=True), shuffle off, the batch that failed from a file (--keep-input)",
+            "固定种子与输入：seed_all(mode=True)、关闭 shuffle、从文件读取出错的 batch（--keep-input）",
+        ),
+    ),
+    "precision": (
+        (
+            "fewer layers: halve num_hidden_layers while the difference stays",
+            "减少层数：在差异仍存在时将 num_hidden_layers 减半",
+        ),
+        (
+            "batch 1, the shortest sequence that shows it; dropout 0",
+            "batch 为 1、能复现的最短序列；dropout 为 0",
+        ),
+        (
+            "statistics first (a level without tensors), then tensors of the few operators around the first difference (--list)",
+            "先录统计（不录张量），再只录首个差异附近算子的张量（--list）",
+        ),
+    ),
+    "overflow": (
+        (
+            "start from the last checkpoint before the NaN instead of from the beginning",
+            "从 NaN 之前最近的 checkpoint 开始，而非从头训练",
+        ),
+        (
+            "--stop-at-first and a few operators before it (--retro 10)",
+            "使用 --stop-at-first，并保留之前的几个算子（--retro 10）",
+        ),
+        (
+            "the loss scale and dtype as in the job that failed: a smaller one may not overflow",
+            "loss scale 与 dtype 与出错任务一致：更小的可能不溢出",
+        ),
+    ),
+    "memory": (
+        (
+            "the one operator alone, called with the same shapes and strides, in a loop",
+            "单独循环调用该算子，形状与 stride 保持一致",
+        ),
+        (
+            "shapes that are not multiples of 16 or 32 elements: tails are where accesses go out of bounds",
+            "使用非 16 或 32 整数倍的形状：越界多发生在尾块",
+        ),
+        (
+            "few cores (block dim 1, then 2): one core shows out-of-bounds accesses, two show races",
+            "减少核数（block dim 1，再 2）：单核看越界，双核看竞争",
+        ),
+    ),
+    "performance": (
+        (
+            "3 to 5 steps behind warm-up are enough: longer profiles only export slower",
+            "预热之后 3 到 5 步足够：更长的剖析只会导出更慢",
+        ),
+        (
+            "level 1 before level 2: stacks and memory make the step itself slower",
+            "先用级别 1 再用 2：调用栈与内存记录会拖慢步本身",
+        ),
+        (
+            "do not shrink shapes or ranks: what is slow in small may be another operator",
+            "不要缩小形状或 rank 数：小规模下慢的可能是另一个算子",
+        ),
+    ),
+}
