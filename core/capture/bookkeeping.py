@@ -86,7 +86,8 @@ def _resume_one(manifest: Manifest, is_stopping: bool, stop: StopRequests) -> Re
         return Resumed(folder, "alive", processes=tuple(living))
     if living:
         living = _end(table, stop)
-    return Resumed(folder, "closed", _close(manifest, request, living, is_stopping))
+        manifest.update(stopped_by="user")
+    return Resumed(folder, "closed", _close(manifest, request, living))
 
 
 def _living(table: Mapping[str, Any]) -> list[Process]:
@@ -113,14 +114,12 @@ def _end(table: Mapping[str, Any], stop: StopRequests) -> list[Process]:
     return _living(table)
 
 
-def _close(
-    manifest: Manifest, request: CaptureRequest, living: Sequence[Process], is_stopped: bool
-) -> Recorded:
+def _close(manifest: Manifest, request: CaptureRequest, living: Sequence[Process]) -> Recorded:
     folder, table = manifest.folder, manifest.table
     ended = Ended(
         exit_status=table.get("exit_status"),
         signal=table.get("signal"),
-        stopped_by=str(table.get("stopped_by", "npulse")),
+        stopped_by=str(table.get("stopped_by", "")),
         is_killed=bool(table.get("is_killed", False)),
         console=folder / archive.CONSOLE,
     )
@@ -145,7 +144,6 @@ def _close(
     manifest.update(
         state="killed",
         stopped_by=ended.stopped_by,
-        is_tool_ended_now=is_stopped or None,
         end=utc_text(end_s),
         end_basis="last file written",
         closed=utc_text(time.time()),

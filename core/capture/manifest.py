@@ -107,7 +107,7 @@ def request_of(table: Mapping[str, Any], folder: Path) -> CaptureRequest:
     try:
         if table["kind"] not in get_args(Kind):
             raise ValueError(table["kind"])
-        values = {
+        values: dict[str, Any] = {
             name: tuple(value) if isinstance(getattr(usual, name), tuple) else value
             for name, value in asked.items()
             if name not in _KEPT_ELSEWHERE and name in CaptureRequest.__dataclass_fields__

@@ -173,8 +173,8 @@ def _archive(request: CaptureRequest, look: Look) -> Iterator[Finding]:
     if tree is None or surroundings.is_ignored(there, request.archive, request.environment):
         yield look.ok("work-tree", "work-tree-outside")
     else:
-        values = {"path": str(tree.root), "name": request.archive.name}
-        yield look.bad("note", "work-tree", "work-tree-inside", "work-tree-next", **values)
+        root, name = str(tree.root), request.archive.name
+        yield look.bad("note", "work-tree", "work-tree-inside", "work-tree-next", path=root, name=name)
 
 
 def _space(request: CaptureRequest, driver: Driver, look: Look) -> Iterator[Finding]:
@@ -230,8 +230,8 @@ def _inputs(request: CaptureRequest, look: Look) -> Iterator[Finding]:
             file, size_bytes = open_input(path)
             file.close()
         except InputError as error:
-            values = {"path": str(path), "reason": error.message}
-            yield look.bad("error", "input", "input-bad", "input-next", **values)
+            reason = error.message
+            yield look.bad("error", "input", "input-bad", "input-next", path=str(path), reason=reason)
         else:
             yield look.ok("input", "input-ok", path=str(path), size=size_text(size_bytes))
 

@@ -167,6 +167,7 @@ def run_plan(
     on_rung: Callable[[str, Rung], None],
     before_close: Callable[[], None],
     stop: StopRequests,
+    n_heard: int = 0,
     timeout_s: float | None = None,
     spared: frozenset[int] = frozenset(),
     patience: Patience = Patience(),  # noqa: B008 (frozen)
@@ -174,6 +175,7 @@ def run_plan(
     """Start a plan, wait for its end, and leave nothing of it behind. on_rung: (reason, rung) as it is sent.
 
     environment: complete, marker included. console: not started yet; closed at the end, after `before_close`.
+    n_heard: wishes to stop that were meant for a command before this one.
     EnvironmentLacks where it cannot be started. Whatever else is raised by a callback ends the tool first.
     """
     with adopting():
@@ -183,7 +185,7 @@ def run_plan(
             console.close()
             raise
         family = Family(tool.pid, round_id, spared)
-        supervisor = _Supervisor(tool, family, plan, stop, on_rung, timeout_s)
+        supervisor = _Supervisor(tool, family, plan, stop, n_heard, on_rung, timeout_s)
         try:
             on_started(tool)
             for line in plan.first_lines:
@@ -224,6 +226,7 @@ class _Supervisor:
         family: Family,
         plan: Plan,
         stop: StopRequests,
+        n_heard: int,
         on_rung: Callable[[str, Rung], None],
         timeout_s: float | None,
     ) -> None:
@@ -233,6 +236,7 @@ class _Supervisor:
         self._family = family
         self._ladder = full_ladder(plan.stop)
         self._stop = stop
+        self._n_heard = n_heard
         self._on_rung = on_rung
         self._timeout_s = timeout_s
 
@@ -240,7 +244,7 @@ class _Supervisor:
         next_watch_s = 0.0
         while not self._tool.has_ended():
             age_s = time.monotonic() - self._tool.started_s
-            if self._stop.n_asked:
+            if self._n_asked():
                 self.reason = self._stop.reason
             elif self._timeout_s is not None and age_s >= self._timeout_s:
                 self.reason = "timeout"
@@ -258,7 +262,7 @@ class _Supervisor:
 
     def climb_down(self) -> None:
         """The ladder, rung after rung, until the tool has ended; a further wish to stop skips a wait."""
-        n_before = self._stop.n_asked
+        n_before = min(1, self._n_asked())  # the one that began it
         for i, step in enumerate(self._ladder):
             if self._tool.has_ended():
                 return
@@ -267,10 +271,13 @@ class _Supervisor:
             is_sent = self._send(step)
             deadline_s = time.monotonic() + (step.wait_s if is_sent else 0.0)
             while time.monotonic() < deadline_s and not self._tool.has_ended():
-                if self._stop.n_asked - n_before > i and step.send != signal.SIGKILL:
+                if self._n_asked() - n_before > i and step.send != signal.SIGKILL:
                     break
                 self._stop.wait(min(LOOK_S, max(0.0, deadline_s - time.monotonic())))
             self.rungs.append(Rung(sent_text(step), at_s, self._tool.has_ended()))
+
+    def _n_asked(self) -> int:
+        return self._stop.n_asked - self._n_heard
 
     def _send(self, step: StopStep) -> bool:
         if isinstance(step.send, str):

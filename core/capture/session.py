@@ -276,6 +276,7 @@ class _Attempt:
             on_rung=rung,
             before_close=before_close,
             stop=self._stop,
+            n_heard=self._stop.n_asked if is_finish else 0,
             timeout_s=timeout_s,
             spared=frozenset(() if pid is None else (pid,)),
             patience=self._patience,
