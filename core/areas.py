@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -144,8 +144,8 @@ AREAS: tuple[Area, ...] = (
 )
 
 
-RULES_BESIDE: dict[str, str] = {"config": ".config.rules", "env": ".doctor.rules"}
-"""Rules of commands that are no area and have no pane: the first part of their ids, and the module."""
+RULES_BESIDE: Mapping[str, str] = {"capture": ".capture.rules", "config": ".config.rules", "env": ".doctor.rules"}
+"""Rules of rooms that are no area and have no pane: the first part of their ids -> the module."""
 
 
 def area_of(area_id: str) -> Area:
@@ -167,13 +167,10 @@ def first_area(run: Run) -> str:
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule of every area that is built and of the commands beside them, sorted by id."""
+    """Every rule of every area that is built, and of the rooms beside them, sorted by id."""
     found: list[Rule] = []
-    for module in RULES_BESIDE.values():
+    for module in (*(area.rules for area in AREAS if area.is_built), *RULES_BESIDE.values()):
         found += import_module(module, __package__).RULES
-    for area in AREAS:
-        if area.is_built:
-            found += import_module(area.rules, __package__).RULES
     return tuple(sorted(found, key=lambda rule: rule.id))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import npulse
-from npulse.core.errors import EnvironmentLacks, InputError, NpulseError
+from npulse.core.errors import Cancelled, EnvironmentLacks, InputError, NpulseError
 from npulse.core.findings import Finding
 
 from . import archive, surroundings
@@ -102,6 +102,8 @@ def capture(
     on_event(Checked(prepared.findings))
     if prepared.is_held_back and not is_forced:
         raise HeldBack(prepared.findings)
+    if stop.n_asked:
+        raise Cancelled
     results: list[RoundResult] = []
     for attempt in range(1, max(1, request.repeat) + 1):
         result = _Attempt(request, driver, attempt, on_event, stop, patience).run(prepared.findings)

@@ -20,11 +20,12 @@ COMMANDS = (
     "watch",
     "config",
     "doctor",
+    "capture",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    *("recheck", "capture", "merge"),
+    *("recheck", "merge"),
     *("report", "serve", "cache", "plugin", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
@@ -65,6 +66,7 @@ _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
     *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python"),
+    *("--tool", "--archive", "--name", "--level", "--tool-option", "--set"),
 )
 """Options that may stand in front of the command together with a value."""
 
@@ -73,7 +75,11 @@ _PATH_OPTIONS = ("--output", "-o", "--source-root", "--kernel-object", "--serve-
 
 
 def _refuse_empty(argv: list[str]) -> None:
-    """UsageError for an empty path: it would be the current folder, which nobody named."""
+    """UsageError for an empty path: it would be the current folder, which nobody named.
+
+    What stands behind -- is a command line of its own, for programs that may take empty words.
+    """
+    argv = argv[: argv.index("--")] if "--" in argv else argv
     for before, word in zip(("", *argv), argv, strict=False):
         is_empty = not word or (word.endswith("=") and word[:-1] in _PATH_OPTIONS)
         if is_empty and (before in _PATH_OPTIONS or before not in _VALUE_OPTIONS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -152,6 +152,13 @@ def with_analyse_options(command: Callable[..., int]) -> Callable[..., int]:
     vars(run).update(__signature__=inspect.Signature(parameters, return_annotation=int))
     run.__annotations__ = {**annotations, "return": int}
     return run
+
+
+def only_path(words: Sequence[str]) -> Path | None:
+    """The one path that a command was given, None for none; UsageError for more."""
+    if len(words) > 1:
+        raise UsageError(f"one path, not {len(words)}: {' '.join(words)}")
+    return Path(words[0]) if words else None
 
 
 def talk(line: str) -> None:

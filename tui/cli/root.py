@@ -304,6 +304,113 @@ def doctor(
     )
 
 
+@app.command(short_help="Run a program under a tool, keep what was recorded.")
+def capture(
+    kind: Annotated[
+        str | None, typer.Argument(help="precision, overflow, memory or performance.", metavar="KIND")
+    ] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Behind --: the program and its arguments.", metavar="COMMAND")
+    ] = None,
+    *,
+    tool: Annotated[str | None, typer.Option("--tool", help="Which tool (default: the usual one).")] = None,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", help="Folder of the rounds (default: diag).")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the round.")] = None,
+    repeat: Annotated[
+        int, typer.Option("--repeat", min=1, help="Attempts at most, until one shows the fault.")
+    ] = 1,
+    keep_last: Annotated[
+        bool,
+        typer.Option("--keep-last", help="With --repeat: raw data of the last attempt only."),
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0.001, help="Seconds after which it is ended.")
+    ] = None,
+    small: Annotated[bool, typer.Option("--small", help="Hints towards a minimal reproduction.")] = False,
+    keep_input: Annotated[
+        list[Path] | None, typer.Option("--keep-input", help="File to copy and hash first; several.")
+    ] = None,
+    stop_at_first: Annotated[
+        bool, typer.Option("--stop-at-first", help="Overflow: end at the first anomaly.")
+    ] = False,
+    retro: Annotated[
+        int, typer.Option("--retro", min=0, help="Overflow: operators kept before the first anomaly.")
+    ] = 10,
+    keep_fp32: Annotated[
+        list[str] | None, typer.Option("--keep-fp32", help="Layer that stays in float32; several.")
+    ] = None,
+    rank: Annotated[str, typer.Option("--rank", help="Ranks, as the tool spells them.")] = "",
+    step: Annotated[str, typer.Option("--step", help="Steps, as the tool spells them.")] = "",
+    list_: Annotated[
+        list[str] | None, typer.Option("--list", help="Operators, as the tool spells them; several.")
+    ] = None,
+    level: Annotated[str | None, typer.Option("--level", help="Level of the tool.")] = None,
+    profiling_level: Annotated[
+        int | None, typer.Option("--profiling-level", min=0, max=3, help="Performance: 0 to 3.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Name of a compiled model.")] = None,
+    pid: Annotated[int | None, typer.Option("--pid", min=1, help="Attach to this process.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE, a further option of the tool; several.")
+    ] = None,
+    tool_option: Annotated[
+        list[str] | None, typer.Option("--tool-option", help="A word for the tool as it is; several.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start in spite of the preflight's errors.")] = False,
+    resume_bookkeeping: Annotated[
+        bool,
+        typer.Option("--resume-bookkeeping", help="Close rounds of a killed npulse: [ROUND|ARCHIVE]."),
+    ] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="With --resume-bookkeeping: end a tool that still runs.")
+    ] = False,
+    switch: Annotated[
+        str | None, typer.Option("--switch", help="on or off: recording of the running ROUND.")
+    ] = None,
+    format_name: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+    lang: o.LangOption = None,
+) -> int:
+    """Run a program under a capturing tool: npulse capture KIND [options] -- COMMAND ..."""
+    from .capture import CaptureOptions, run_capture, run_resume, run_switch
+
+    chosen, words = o.chosen_lang(lang), [*([kind] if kind is not None else []), *(command or [])]
+    if resume_bookkeeping or switch is not None:
+        folder = o.only_path(words)
+        if switch is not None:
+            return run_switch(switch, folder, chosen)
+        return run_resume(folder, is_stopping=stop, format_name=format_name, lang=chosen)
+    options = CaptureOptions(
+        tool=tool,
+        archive=archive,
+        name=name,
+        repeat=repeat,
+        keep_last=keep_last,
+        timeout_s=timeout,
+        small=small,
+        keep_inputs=keep_input or (),
+        stop_at_first=stop_at_first,
+        retro=retro,
+        keep_fp32=keep_fp32 or (),
+        rank=rank,
+        step=step,
+        names=list_ or (),
+        level=level,
+        profiling_level=profiling_level,
+        model=model,
+        pid=pid,
+        settings=set_ or (),
+        tool_options=tool_option or (),
+        dry_run=dry_run,
+        force=force,
+        format_name=format_name,
+        lang=chosen,
+    )
+    return run_capture(kind, command or (), options)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

@@ -45,13 +45,7 @@ class PlainDriver(BaseDriver):
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         files = (PlannedFile("config.json", '{"step": []}\n'),)
         environment = {"FAKE_RAW": str(round_folder / RAW)}
-        plan = Plan(request.command, environment, files, self.first_lines)
-        return Plan(
-            *(getattr(plan, n) for n in ("argv", "environment", "files", "first_lines")), self._stop()
-        )
-
-    def _stop(self) -> tuple[StopStep, ...]:
-        return self.stop or Plan(()).stop
+        return Plan(request.command, environment, files, self.first_lines, self.stop)
 
     def wants_stop(self, request: CaptureRequest, raw: Path) -> str:
         return "first-anomaly" if request.stop_at_first and (raw / "fault").exists() else ""

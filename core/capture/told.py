@@ -1,0 +1,254 @@
+"""What a capture tells people: the plan of a dry run, the preflight, how it stands, what became of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from npulse.core.errors import NpulseError
+from npulse.core.findings import Finding
+from npulse.core.text import Lang, safe_text, say
+
+from . import archive
+from .bookkeeping import Resumed
+from .driver import Driver, Ended, Plan, Words
+from .events import RoundResult, Running, Stopping
+from .process import full_environment, full_ladder, sent_text
+from .processes import MARKER, names_of
+from .request import CaptureRequest, Kind
+from .session import Prepared
+from .sizes import size_text
+from .texts import TOLD
+
+COMMANDS: Mapping[Kind, str] = {
+    "precision": "npulse precision {folder} GOLDEN",
+    "overflow": "npulse overflow {folder}",
+    "memory": "npulse memory {folder}",
+    "performance": "npulse performance {folder}",
+}
+"""What to look at a round with."""
+
+_SEVERITY = {"error": "E", "warning": "W", "note": "n"}
+
+
+def in_lang(words: Words, lang: Lang) -> str:
+    """One of both, safe to show."""
+    return safe_text(words[1 if lang == "zh" else 0])
+
+
+# ---- before ----
+
+
+def preflight_lines(findings: Sequence[Finding], *, with_ok: bool = True) -> Iterator[str]:
+    """A line for each check; next steps below what is wrong. "+" is well, "?" could not be looked at."""
+    for finding in findings:
+        if finding.role == "ok" and not with_ok:
+            continue
+        sign = {"ok": "+", "unknown": "?"}.get(finding.role, _SEVERITY[finding.severity])
+        yield f"  {sign} {finding.rule}: {finding.message}"
+        if finding.next_step:
+            yield f"      {finding.next_step}"
+
+
+def environment_changes(request: CaptureRequest, plan: Plan) -> dict[str, str | None]:
+    """The variables in which the tool's environment differs from the program's own; None: taken away."""
+    full = full_environment(request.environment, plan.environment, "")
+    changed: dict[str, str | None] = {
+        name: value for name, value in full.items() if request.environment.get(name) != value
+    }
+    changed |= {name: None for name in request.environment if name not in full}
+    return {**dict(sorted(changed.items())), MARKER: "..."}
+
+
+def finish_plan(request: CaptureRequest, driver: Driver, folder: Path) -> Plan | None:
+    """The second command, as far as it can be told before there is anything."""
+    ended = Ended(0, None, "", False, folder / archive.CONSOLE)
+    with suppress(NpulseError, OSError):
+        return driver.finish(request, folder, ended)
+    return None
+
+
+def plan_lines(request: CaptureRequest, driver: Driver, prepared: Prepared, lang: Lang) -> Iterator[str]:
+    """All that a capture would do: where, settings, files, command, ladder, preflight."""
+    plan = prepared.plan
+    yield f"{say(TOLD, 'where', lang)}: {safe_text(str(prepared.folder))}"
+    yield f"{say(TOLD, 'starts-in', lang)}: {safe_text(str(request.cwd))}"
+    yield from (f"{say(TOLD, 'note', lang)}: {in_lang(note, lang)}" for note in plan.notes)
+    yield say(TOLD, "environment", lang) + ":"
+    for name, value in environment_changes(request, plan).items():
+        line = f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
+        yield "  " + safe_text(line, 16_384)
+    if request.keep_inputs:
+        yield say(TOLD, "inputs", lang) + ":"
+        yield from (f"  {safe_text(str(path))}" for path in request.keep_inputs)
+    for file in plan.files:
+        yield f"{say(TOLD, 'file', lang)} {safe_text(file.name)} ({file.mode:04o}):"
+        yield from (f"  | {safe_text(line, 16_384)}" for line in file.text.splitlines())
+    yield f"{say(TOLD, 'runs', lang)}:"
+    yield "  " + safe_text(shlex.join(plan.argv), 65_536)
+    if plan.first_lines:
+        yield f"{say(TOLD, 'stdin', lang)}: " + safe_text(", ".join(plan.first_lines))
+    yield f"{say(TOLD, 'ladder', lang)}: " + ", ".join(
+        f"{safe_text(sent_text(step))} ({step.wait_s:g} s)" for step in full_ladder(plan.stop)
+    )
+    after = finish_plan(request, driver, prepared.folder)
+    if after is not None:
+        yield f"{say(TOLD, 'then', lang)}:"
+        yield "  " + safe_text(shlex.join(after.argv), 65_536)
+    yield say(TOLD, "preflight", lang) + ":"
+    yield from preflight_lines(prepared.findings)
+
+
+def plan_dict(request: CaptureRequest, driver: Driver, prepared: Prepared) -> dict[str, Any]:
+    """The same for programs, without the preflight."""
+    plan = prepared.plan
+    after = finish_plan(request, driver, prepared.folder)
+    return {
+        "folder": str(prepared.folder),
+        "cwd": str(request.cwd),
+        "environment": environment_changes(request, plan),
+        "files": [{"name": f.name, "mode": f"{f.mode:04o}", "text": f.text} for f in plan.files],
+        "argv": list(plan.argv),
+        "first_lines": list(plan.first_lines),
+        "stop": [{"send": sent_text(step), "wait_s": step.wait_s} for step in full_ladder(plan.stop)],
+        "finish_argv": None if after is None else list(after.argv),
+        "notes": [note[0] for note in plan.notes],
+    }
+
+
+# ---- meanwhile ----
+
+
+def running_line(event: Running, lang: Lang) -> str:
+    """12 s, 34 files, 1.20 MiB, and what the driver says."""
+    progress = event.progress
+    values = {
+        "s": f"{event.age_s:,.0f}",
+        "n": f"{progress.n_files:,}",
+        "size": size_text(progress.size_bytes),
+    }
+    said = in_lang(progress.said, lang)
+    return say(TOLD, "running", lang, **values) + (f"  {said}" if said else "")
+
+
+def stopping_line(event: Stopping, lang: Lang) -> str:
+    """Why it is ended, what was sent, and what a further wish does."""
+    reason = say(TOLD, f"by-{event.reason}", lang) if f"by-{event.reason}" in TOLD else event.reason
+    return say(TOLD, "stopping", lang, reason=reason, sent=safe_text(event.rung.sent))
+
+
+# ---- afterwards ----
+
+
+def span_text(numbers: Sequence[int]) -> str:
+    """0-3, 8, 10-11."""
+    spans: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if spans and spans[-1][1] == n - 1:
+            spans[-1][1] = n
+        else:
+            spans.append([n, n])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
+    """What was recorded, where, how the tool ended, what to doubt, what to do next."""
+    recorded = result.recorded
+    figures = [say(TOLD, "files", lang, n=f"{recorded.n_files:,}", size=size_text(recorded.size_bytes))]
+    if recorded.ranks:
+        figures.append(say(TOLD, "ranks", lang, which=span_text(recorded.ranks)))
+    if recorded.steps:
+        figures.append(say(TOLD, "steps", lang, which=span_text(recorded.steps)))
+    if recorded.n_operators is not None:
+        figures.append(say(TOLD, "operators", lang, n=f"{recorded.n_operators:,}"))
+    if recorded.n_dropped:
+        figures.append(say(TOLD, "dropped", lang, n=f"{recorded.n_dropped:,}"))
+    yield f"{say(TOLD, f'outcome-{recorded.outcome}', lang)}: {', '.join(figures)}"
+    why = in_lang(recorded.why, lang)
+    if why:
+        yield f"  {why}"
+    yield f"  {say(TOLD, 'in', lang)}: {safe_text(str(result.folder))}"
+    yield f"  {_ended_text(result.ended, lang)}"
+    for warning in result.warnings:
+        yield f"  {say(TOLD, 'warning', lang)}: {in_lang(warning, lang)}"
+    if result.not_written:
+        yield "  " + say(TOLD, "not-written", lang, reason=result.not_written)
+    yield f"  {say(TOLD, 'next', lang)}: {_next_text(result, kind, lang)}"
+
+
+def _ended_text(ended: Ended | None, lang: Lang) -> str:
+    if ended is None:
+        return say(TOLD, "never-ran", lang)
+    if ended.exit_status is not None:
+        text = say(TOLD, "exit-status", lang, n=ended.exit_status)
+    elif ended.signal is not None:
+        text = say(TOLD, "signal", lang, n=ended.signal)
+    else:
+        text = say(TOLD, "not-ended", lang)
+    key = f"by-{ended.stopped_by}"
+    return text + (f" ({say(TOLD, key, lang)})" if key in TOLD else "")
+
+
+def _next_text(result: RoundResult, kind: Kind, lang: Lang) -> str:
+    told = in_lang(result.recorded.next_step, lang)
+    if told:
+        return told
+    if result.recorded.outcome in ("nothing", "unknown") and not result.recorded.n_files:
+        return say(TOLD, "look-at-console", lang, path=safe_text(str(result.folder / archive.CONSOLE)))
+    return COMMANDS[kind].format(folder=safe_text(shlex.quote(str(result.folder))))
+
+
+def result_dict(result: RoundResult) -> dict[str, Any]:
+    """A round for programs."""
+    recorded, ended = result.recorded, result.ended
+    return {
+        "folder": str(result.folder),
+        "attempt": result.attempt,
+        "outcome": recorded.outcome,
+        "why": recorded.why[0] or None,
+        "is_failure": recorded.is_failure,
+        "exit_status": None if ended is None else ended.exit_status,
+        "signal": None if ended is None else ended.signal,
+        "stopped_by": "" if ended is None else ended.stopped_by,
+        "is_killed": ended is not None and ended.is_killed,
+        "n_files": recorded.n_files,
+        "size_bytes": recorded.size_bytes,
+        "ranks": list(recorded.ranks),
+        "steps": list(recorded.steps),
+        "n_operators": recorded.n_operators,
+        "n_dropped": recorded.n_dropped,
+        "kinds": dict(recorded.found),
+        "warnings": [warning[0] for warning in result.warnings],
+        "next": recorded.next_step[0] or None,
+        "not_written": result.not_written or None,
+    }
+
+
+def resumed_lines(one: Resumed, lang: Lang) -> Iterator[str]:
+    """What became of a round that was found running."""
+    yield f"{safe_text(str(one.folder))}: {say(TOLD, f'resume-{one.what}', lang)}"
+    if one.recorded is not None:
+        yield f"  {say(TOLD, f'outcome-{one.recorded.outcome}', lang)}: " + say(
+            TOLD, "files", lang, n=f"{one.recorded.n_files:,}", size=size_text(one.recorded.size_bytes)
+        )
+    if one.processes:
+        yield "  " + say(TOLD, "resume-stop", lang, names=safe_text(names_of(one.processes)))
+    if one.why:
+        yield f"  {safe_text(one.why)}"
+
+
+def resumed_dict(one: Resumed) -> dict[str, Any]:
+    """The same for programs."""
+    recorded = one.recorded
+    return {
+        "folder": str(one.folder),
+        "what": one.what,
+        "outcome": None if recorded is None else recorded.outcome,
+        "n_files": None if recorded is None else recorded.n_files,
+        "size_bytes": None if recorded is None else recorded.size_bytes,
+        "processes": [process.pid for process in one.processes],
+        "why": one.why or None,
+    }
