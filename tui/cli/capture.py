@@ -309,7 +309,7 @@ class _Teller:
         with self._lock:
             self.clear()
             with self._guarded():
-                for line in lines:
+                for line in () if self._is_gone else lines:
                     talk(line)
 
     def _show(self, line: str) -> None:
@@ -331,33 +331,27 @@ class _Teller:
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        if self._is_gone or sys.stderr is None:
-            yield
-            return
         try:
             yield
         except (OSError, ValueError):  # the connection was lost
             self._is_gone = True
 
     def finish(self, driver: Driver, code: int) -> None:
-        """The answer on stdout."""
+        """The answer on stdout. Where nobody hears it any more the exit code still tells."""
+        from npulse.core.errors import EnvironmentLacks
+
         try:
             self._answer(driver, code)
         except BrokenPipeError:
-            raise
-        except Exception as error:
-            if not self._is_hung_up(error):
+            self._is_gone = True
+        except EnvironmentLacks:
+            if not any(one.ended and one.ended.stopped_by == "hang-up" for one in self.results):
                 raise
+            self._is_gone = True
+        if self._is_gone:
             for number in (1, 2):  # else the interpreter fails once more when it flushes
                 with suppress(OSError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-
-    def _is_hung_up(self, error: Exception) -> bool:
-        from npulse.core.errors import EnvironmentLacks
-
-        return isinstance(error, EnvironmentLacks) and any(
-            one.ended is not None and one.ended.stopped_by == "hang-up" for one in self.results
-        )
 
     def _answer(self, driver: Driver, code: int) -> None:
         from npulse.core.capture import told

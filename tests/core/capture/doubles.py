@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from npulse.core.capture.archive import open_round
 from npulse.core.capture.base import BaseDriver, count_files
 from npulse.core.capture.driver import RAW, SIMPLE_STOP, Ended, Plan, PlannedFile, Recorded, StopStep
 from npulse.core.capture.drivers import DRIVERS
-from npulse.core.capture.processes import MARKER, all_processes, carries
+from npulse.core.capture.processes import all_processes, carries
 from npulse.core.capture.request import CaptureRequest, Kind
 
 WAIT_S = 30.0
@@ -113,15 +112,15 @@ def living_of(round_id: str) -> list[int]:
     return [p.pid for p in all_processes() if not p.is_ended and carries(p.pid, round_id)]
 
 
-def all_marked() -> list[str]:
-    """Every process of the machine that carries any round's marker."""
+def all_left(root: Path) -> list[str]:
+    """Every living process that a round below `root` has started, by our own look at /proc."""
     found = []
     for process in all_processes():
         try:
             text = Path(f"/proc/{process.pid}/environ").read_bytes()
         except OSError:
             continue
-        if re.search(rb"(?:^|\0)" + MARKER.encode() + b"=", text) and not process.is_ended:
+        if f"\0FAKE_RAW={root}/".encode() in b"\0" + text and not process.is_ended:
             found.append(f"{process.pid} {process.name}")
     return found
 

@@ -25,7 +25,7 @@ from npulse.core.run.discover import discover
 from .doubles import (
     WRITES,
     PlainDriver,
-    all_marked,
+    all_left,
     is_read_only,
     living_of,
     manifest_of,
@@ -48,7 +48,7 @@ def archive(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "work" / "diag"
     with nothing_else_written(tmp_path, folder):
         yield folder
-    assert all_marked() == []
+    assert all_left(tmp_path) == []
 
 
 class Watched:
