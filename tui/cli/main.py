@@ -71,7 +71,15 @@ _VALUE_OPTIONS = (
 """Options that may stand in front of the command together with a value."""
 
 
-_PATH_OPTIONS = ("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden")
+_PATH_OPTIONS = (
+    "--output",
+    "-o",
+    "--source-root",
+    "--kernel-object",
+    "--serve-status",
+    "--golden",
+    "--archive",
+)
 
 
 def _refuse_empty(argv: list[str]) -> None:
