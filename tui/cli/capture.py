@@ -274,7 +274,7 @@ class _Teller:
         self._request = request
         self._options = options
         self._lock = threading.RLock()
-        self._is_gone = False
+        self._is_gone = sys.stderr is None
         self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._findings: tuple[Finding, ...] = ()
 
