@@ -72,6 +72,9 @@ _VALUE_OPTIONS = (
 
 
 _PATH_OPTIONS = (
+    *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden"),
+    *("--archive",),
+)
     "--output",
     "-o",
     "--source-root",
