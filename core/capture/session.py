@@ -229,7 +229,7 @@ class _Attempt:
             config_files=[{"name": f.name, "sha256": sha256_of(f.text.encode())} for f in plan.files],
             plan=plan_table(plan, surroundings.command_without_secrets(plan.argv)),
             environment=surroundings.environment_that_matters(environment),
-            versions=surroundings.versions(environment),
+            versions=surroundings.versions(environment, request.command),
             git=tree and {"commit": tree.commit, "branch": tree.branch, "n_dirty_files": tree.n_dirty_files},
             device={"before": surroundings.device_snapshot(environment)},
         )

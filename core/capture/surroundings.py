@@ -115,9 +115,9 @@ def is_ignored(folder: Path, path: Path, environment: Mapping[str, str]) -> bool
 # ---- what other rooms tell ----
 
 
-def versions(environment: Mapping[str, str]) -> dict[str, str]:
-    """Name of each component to its version, as far as it is known."""
-    del environment
+def versions(environment: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
+    """Name of each component to its version, as far as it is known; command: of the program."""
+    del environment, command
     return {}
 
 
@@ -135,8 +135,10 @@ def device_changes(
     return ()
 
 
-def findings(environment: Mapping[str, str], lang: Lang, look: Look) -> Iterator[Finding]:
+def findings(
+    environment: Mapping[str, str], command: Sequence[str], lang: Lang, look: Look
+) -> Iterator[Finding]:
     """What the versions and the cards have to say before a start."""
-    del environment, lang
+    del environment, command, lang
     yield look.unknown("versions", "versions-unknown")
     yield look.unknown("device", "device-unknown")
