@@ -67,7 +67,8 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How the tool ended. exit_status: None where it was ended by `signal`, or never started. is_killed: the
-    ladder came to SIGKILL. stopped_by: user, timeout, first-anomaly, hang-up; "" for by itself. console: the
+    ladder came to SIGKILL. stopped_by: user, timeout, first-anomaly, hang-up, terminated (SIGTERM to npulse),
+    npulse (it failed); "" for by itself. console: the
     file with all that it printed."""
 
     exit_status: int | None

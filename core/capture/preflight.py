@@ -128,6 +128,11 @@ def _commands(
     elif os.sep in program and (request.cwd / program).is_file():
         step = "command-not-executable-next"
         yield look.bad("error", "command", "command-not-executable", step, name=program)
+    elif os.sep in program:
+        where = str(request.cwd)
+        yield look.bad(
+            "error", "command", "command-no-file", "command-no-file-next", name=program, path=where
+        )
     else:
         yield look.bad("error", "command", "command-missing", "command-next", name=program)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 MARKER = "NPULSE_ROUND"
 """The variable by which every process of a round is known again, whoever its parent is by now."""
@@ -185,16 +186,21 @@ def adopting() -> Iterator[None]:
                 _set_subreaper(_was_adopting)
 
 
+def _prctl(option: int, argument: Any) -> None:
+    zero = ctypes.c_ulong(0)  # whole registers: the kernel reads all of them
+    ctypes.CDLL(None).prctl(option, argument, zero, zero, zero)
+
+
 def _subreaper() -> bool:
     value = ctypes.c_int(0)
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(value), 0, 0, 0)
+        _prctl(_GET_SUBREAPER, ctypes.byref(value))
     return bool(value.value)
 
 
 def _set_subreaper(is_on: bool) -> None:
     with suppress(OSError, AttributeError):  # without it orphans are still found by their marker
-        ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(is_on), 0, 0, 0)
+        _prctl(_SET_SUBREAPER, ctypes.c_ulong(is_on))
 
 
 def names_of(processes: Iterable[Process]) -> str:

@@ -6,6 +6,7 @@ No user interface: everything is told by events. Runs in any thread; signals are
 from __future__ import annotations
 
 import os
+import shlex
 import time
 import uuid
 from collections.abc import Mapping
@@ -46,6 +47,7 @@ from .texts import SESSION
 
 FINISH_LOG = "finish.log"
 FINISH_TIMEOUT_S = 3600.0
+HURRIED = ("hang-up", "terminated")
 FULL_BYTES = 1 << 20
 """A disk with less than this is full."""
 MAX_PROGRESS_SHARE = 0.1
@@ -312,9 +314,17 @@ class _Attempt:
         return ""
 
     def _finish(self, plan: Plan) -> None:
-        """The second command. That it fails makes the round no worse than it is."""
+        """The second command. That it fails makes the round no worse than it is.
+
+        After a hang-up or SIGTERM there may be no time for it: whoever wants it can still run it.
+        """
         environment = full_environment(self._request.environment, plan.environment, self._round_id)
         table: dict[str, Any] = {"argv": surroundings.command_without_secrets(plan.argv)}
+        self._manifest.update(finish=table)
+        if self._stop.reason in HURRIED:
+            table["error"] = SESSION["finish-left-out"][0]
+            self._manifest.warn(_filled("finish-left-out-run", command=shlex.join(plan.argv)))
+            return
         try:
             archive.write_planned(self._folder, plan.files)
             run = self._run(
@@ -329,7 +339,6 @@ class _Attempt:
         except (NpulseError, OSError) as error:
             table["error"] = str(error)
             self._manifest.warn(_filled("finish-failed", reason=str(error)))
-        self._manifest.update(finish=table)
 
     # ---- after ----
 
@@ -360,7 +369,7 @@ class _Attempt:
         """The last step: the cards once more, raw data read-only, the manifest closed with the truth."""
         table = self._manifest.table
         device = dict(table.get("device", {}))
-        if device.get("before") is not None and self._ended is not None:
+        if (device.get("before") or {}).get("chips") and self._ended is not None:
             device["after"] = surroundings.device_snapshot(self._request.environment)
             self._manifest.warn(*surroundings.device_changes(device["before"], device["after"]))
         remove_control(self._folder)

@@ -12,6 +12,11 @@ SESSION: Mapping[str, tuple[str, str]] = {
     "console-dropped": ("{n} bytes of the output were not kept", "有 {n} 字节输出未保留"),
     "not-read-only": ("{n} files could not be made read-only", "{n} 个文件无法设为只读"),
     "finish-failed": ("the second command failed: {reason}", "后续命令失败：{reason}"),
+    "finish-left-out": ("left out: npulse was asked to end", "已略过：npulse 被要求结束"),
+    "finish-left-out-run": (
+        "npulse was asked to end, so this was left out: {command}",
+        "npulse 被要求结束，未运行：{command}",
+    ),
     "gave-up": ("npulse could not go on: {reason}", "npulse 无法继续：{reason}"),
     "npulse-gone": (
         "npulse was killed while it captured; how the tool ended is not known",
@@ -73,9 +78,11 @@ PREFLIGHT: Mapping[str, tuple[str, str]] = {
     ),
     # command, tool
     "command-ok": ("{path}", "{path}"),
+    "command-no-file": ("no file {name}", "没有文件 {name}"),
     "command-missing": ("no program '{name}' on PATH", "PATH 中没有程序 '{name}'"),
     "command-not-executable": ("'{name}' is not executable", "'{name}' 不可执行"),
     "command-no-folder": ("the folder to start in is missing: {path}", "启动目录不存在：{path}"),
+    "command-no-file-next": ("paths are taken from {path}", "路径以 {path} 为准"),
     "command-next": ("give its path, or put it on PATH", "给出路径，或加入 PATH"),
     "command-not-executable-next": (
         "chmod +x {name}, or name its interpreter (python {name})",

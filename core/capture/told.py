@@ -72,7 +72,7 @@ def finish_plan(request: CaptureRequest, driver: Driver, folder: Path) -> Plan |
 
 
 def plan_lines(request: CaptureRequest, driver: Driver, prepared: Prepared, lang: Lang) -> Iterator[str]:
-    """All that a capture would do: where, settings, files, command, ladder, preflight."""
+    """All that a capture would do: where, settings, command, ladder, preflight, files."""
     plan = prepared.plan
     yield f"{say(TOLD, 'where', lang)}: {safe_text(str(prepared.folder))}"
     yield f"{say(TOLD, 'starts-in', lang)}: {safe_text(str(request.cwd))}"
@@ -84,9 +84,6 @@ def plan_lines(request: CaptureRequest, driver: Driver, prepared: Prepared, lang
     if request.keep_inputs:
         yield say(TOLD, "inputs", lang) + ":"
         yield from (f"  {safe_text(str(path))}" for path in request.keep_inputs)
-    for file in plan.files:
-        yield f"{say(TOLD, 'file', lang)} {safe_text(file.name)} ({file.mode:04o}):"
-        yield from (f"  | {safe_text(line, 16_384)}" for line in file.text.splitlines())
     yield f"{say(TOLD, 'runs', lang)}:"
     yield "  " + safe_text(shlex.join(plan.argv), 65_536)
     if plan.first_lines:
@@ -100,6 +97,9 @@ def plan_lines(request: CaptureRequest, driver: Driver, prepared: Prepared, lang
         yield "  " + safe_text(shlex.join(after.argv), 65_536)
     yield say(TOLD, "preflight", lang) + ":"
     yield from preflight_lines(prepared.findings)
+    for file in plan.files:  # last, for they may be long
+        yield f"{say(TOLD, 'file', lang)} {safe_text(file.name)} ({file.mode:04o}):"
+        yield from (f"  | {safe_text(line, 16_384)}" for line in file.text.splitlines())
 
 
 def plan_dict(request: CaptureRequest, driver: Driver, prepared: Prepared) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -293,6 +294,9 @@ class _Teller:
             self.say(f"npulse: {lead}{safe_text(str(event.folder))}")
         elif isinstance(event, events.Output):
             self.say(*event.lines)
+        elif isinstance(event, events.Started):
+            if event.is_finish:
+                self.say(f"npulse: {say(_texts(), 'then', lang)}: {shlex.join(event.plan.argv)}")
         elif isinstance(event, events.Running):
             self._show(told.running_line(event, lang))
         elif isinstance(event, events.Stopping):

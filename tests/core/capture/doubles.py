@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import tomllib
-
 from npulse.core.capture import drivers
 from npulse.core.capture.archive import open_round
 from npulse.core.capture.base import BaseDriver, count_files
@@ -19,6 +17,7 @@ from npulse.core.capture.driver import RAW, SIMPLE_STOP, Ended, Plan, PlannedFil
 from npulse.core.capture.drivers import DRIVERS
 from npulse.core.capture.processes import all_processes, carries
 from npulse.core.capture.request import CaptureRequest, Kind
+from npulse.core.formats.manifest import read_manifest
 
 WAIT_S = 30.0
 
@@ -37,6 +36,8 @@ class PlainDriver(BaseDriver):
     stop: tuple[StopStep, ...] = SIMPLE_STOP
     first_lines: tuple[str, ...] = ()
     need: tuple[int, int] | None = None
+    after: tuple[str, ...] = ()
+    """The second command."""
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
         return self.need
@@ -51,6 +52,9 @@ class PlainDriver(BaseDriver):
 
     def switch(self, round_folder: Path, is_on: bool) -> tuple[PlannedFile, ...] | tuple[str, ...]:
         return ("start" if is_on else "stop",)
+
+    def finish(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Plan | None:
+        return Plan(self.after, {"FAKE_RAW": str(round_folder / RAW)}) if self.after else None
 
     def recorded(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Recorded:
         raw = round_folder / RAW
@@ -100,7 +104,7 @@ def until(condition: Callable[[], Any], what: str = "") -> Any:
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
-    return tomllib.loads((folder / "round.toml").read_text())
+    return dict(read_manifest(folder / "round.toml"))
 
 
 def rounds_of(archive: Path) -> list[Path]:

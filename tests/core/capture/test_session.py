@@ -282,6 +282,44 @@ def test_one_that_ends_at_once_recorded_nothing(archive: Path) -> None:
     )
 
 
+# ---- the second command ----
+
+EXPORTS = "import os; open(os.environ['FAKE_RAW'] + '/export', 'w').write('x'); print('exported')"
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_second_command_runs_also_after_a_wish_to_stop(archive: Path, is_stopped: bool) -> None:
+    stop, driver = StopRequests(), PlainDriver()
+    driver.after = python(EXPORTS)
+    code = WAITS if is_stopped else WRITES + "print('ready')"
+    watched = asked_when_ready(stop) if is_stopped else Watched()
+    result = run(archive, code, driver, stop=stop, on_event=watched)
+    table = manifest_of(result.folder)
+    assert (result.folder / "raw" / "export").exists() and is_read_only(result.folder / "raw")
+    assert (result.folder / "finish.log").read_text() == "exported\n"
+    assert table["finish"]["exit_status"] == 0 and table["finish"]["stopped_by"] == ""
+    assert table["stopped_by"] == ("user" if is_stopped else "")
+    assert [event.is_finish for event in watched.of(Started)] == [False, True]
+
+
+def test_after_a_hang_up_the_second_command_is_left_out_and_named(archive: Path) -> None:
+    stop, driver = StopRequests(), PlainDriver()
+    driver.after = python(EXPORTS)
+    result = run(archive, WAITS, driver, stop=stop, on_event=Watched(Output=lambda _: stop.ask("hang-up")))
+    table = manifest_of(result.folder)
+    assert not (result.folder / "raw" / "export").exists() and "error" in table["finish"]
+    assert any("left out" in line and "/export" in line for line in table["warnings"])
+
+
+def test_a_second_command_that_cannot_be_started_is_said(archive: Path) -> None:
+    driver = PlainDriver()
+    driver.after = ("no-such-program",)
+    result = run(archive, WRITES, driver)
+    table = manifest_of(result.folder)
+    assert table["state"] == "closed" and table["recorded"]["outcome"] == "recorded"
+    assert any("no-such-program" in line for line in table["warnings"])
+
+
 # ---- what stays behind ----
 
 DAEMON = WRITES + (
