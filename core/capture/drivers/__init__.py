@@ -16,8 +16,17 @@ from ..request import Kind
 DRIVERS: Mapping[Kind, Mapping[str, str]] = {
     "precision": {},
     "overflow": {},
-    "memory": {},
-    "performance": {},
+    "memory": {
+        "mssanitizer": "mssanitizer:MsSanitizer",
+        "asan": "asan:AddressSanitizer",
+        "msmemscope": "msmemscope:MsMemScope",
+    },
+    "performance": {
+        "msprof": "msprof:MsProf",
+        "msprof-dynamic": "msprof_dynamic:MsProfDynamic",
+        "torch-profiler": "torch_profiler:TorchProfiler",
+        "msopprof": "msopprof:MsOpProf",
+    },
 }
 """Kind -> id of a driver -> "module:Class" in this folder."""
 
