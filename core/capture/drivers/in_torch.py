@@ -46,7 +46,7 @@ class Waiting:
         if spec is not None and spec.loader is not None:
             loader: Any = Loader(spec.loader, self._path)
             spec.loader = loader
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
         return spec
 
 

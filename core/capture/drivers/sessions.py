@@ -71,9 +71,7 @@ def look_at_sessions(folder: Path) -> SessionsLook:
     except InputError:
         return SessionsLook(folder, unread=(folder.name,))
     folders = [one.path for one in artifacts if one.kind in _SESSION_KINDS]
-    outer = [
-        path for path in folders if not any(path != other and other in path.parents for other in folders)
-    ]
+    outer = [path for path in folders if not any(other in path.parents for other in folders)]
     sessions, unread = [], []
     for path in outer[:MAX_SESSIONS]:
         try:

@@ -1,7 +1,7 @@
 """Performance by torch_npu.profiler: some steps of a PyTorch program, its script unchanged.
 
-Two ways (`--set way=`). launcher: a `sitecustomize.py` in the round starts the profiler within the program, with
-a schedule made from --step. config: torch_npu's own dynamic_profile, which looks every second or two whether
+Two ways (`--set way=`). launcher: a `sitecustomize.py` in the round starts the profiler within the program,
+by a schedule made from --step. config: torch_npu's own dynamic_profile, which looks every second or two whether
 `profiler_config.json` was written anew; a file that was there before the start is not acted on, so recording
 begins with `switch`, never by itself, and the first step cannot be had.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from npulse.core.errors import UsageError
@@ -112,15 +112,10 @@ class TorchProfiler(BaseDriver):
         schedule = schedule_of(request)
         settings = parts.settings_of(request)
         marks = settings.get("step-on", "optimizer")
+        turns = asdict(schedule)
         config = {
             "output": str(round_folder / RAW),
-            "schedule": {
-                "wait": schedule.wait,
-                "warmup": schedule.warmup,
-                "active": schedule.active,
-                "repeat": schedule.repeat,
-                "skip_first": schedule.skip_first,
-            },
+            "schedule": turns,
             "step_on": marks,
             "ranks": list(ranks_of(request)),
             "analyse": settings.get("analyse", "yes") == "yes",
@@ -145,11 +140,11 @@ class TorchProfiler(BaseDriver):
         said = TEXTS["launcher"]
         how = TEXTS[f"marks-{marks}"]
         told = (said[0].format(marks=how[0]), said[1].format(marks=how[1]))
-        notes = [told, parts.words(TEXTS, "schedule", **config["schedule"]), *notes]
+        notes = [told, parts.words(TEXTS, "schedule", **turns), *notes]
         return Plan(request.command, environment, files, notes=tuple(notes))
 
     def _by_config(self, request: CaptureRequest, round_folder: Path, notes: list[Words]) -> Plan:
-        """torch_npu's dynamic_profile: the file is there from the start, and says that nothing is recorded."""
+        """torch_npu's dynamic_profile: its file is there from the start, and says to record nothing."""
         path = round_folder / DYNAMIC
         if not _CONFIG_PATH.fullmatch(str(path.parent)):
             raise UsageError(
@@ -234,6 +229,7 @@ def schedule_of(request: CaptureRequest) -> Schedule:
     settings = parts.settings_of(request)
     wait, warmup, active, repeat, skip_first = 0, 1, 1, 1, 1
     if request.step:
+        shown = safe_text(request.step, 80)
         ranges = _ranges(request.step)
         first, last = ranges[0]
         active = last - first + 1
@@ -243,7 +239,7 @@ def schedule_of(request: CaptureRequest) -> Schedule:
             even = [(first + turn * (active + gap), last + turn * (active + gap)) for turn in range(repeat)]
             if even != ranges:
                 raise UsageError(
-                    f"--step {safe_text(request.step, 80)}: one schedule takes ranges of one length and distance",
+                    f"--step {shown}: one schedule takes ranges of one length and distance",
                     hint="for example 5-10, or 3|6|9; capture others in rounds of their own",
                 )
             warmup = 1 if gap else 0
@@ -251,7 +247,7 @@ def schedule_of(request: CaptureRequest) -> Schedule:
             skip_first = first - gap
             if skip_first < 0:  # the first turn would need more steps in front than there are
                 raise UsageError(
-                    f"--step {safe_text(request.step, 80)}: at least {gap} steps have to lie before the first",
+                    f"--step {shown}: at least {gap} steps have to lie before the first",
                     hint="begin later, or capture the first range in a round of its own",
                 )
         else:
@@ -273,7 +269,10 @@ def ranks_of(request: CaptureRequest) -> tuple[int, ...]:
 
 
 def dynamic_config(request: CaptureRequest, round_folder: Path, *, start_step: int) -> str:
-    """profiler_config.json as torch_npu's dynamic_profile reads it. start_step: 0 nothing, -1 the next step."""
+    """profiler_config.json as torch_npu's dynamic_profile reads it.
+
+    start_step: 0 for nothing, -1 for the next step.
+    """
     level, _ = level_of(request)
     settings = parts.settings_of(request)
     ranks = ranks_of(request)
@@ -333,7 +332,7 @@ def _is_elf(program: Path | None) -> bool:
 
 
 _SITECUSTOMIZE = '''\
-"""Written by npulse for one capture: starts torch_npu.profiler in this program. Delete the round, and it is gone."""
+"""Written by npulse for one capture: starts torch_npu.profiler within this program."""
 
 import importlib.machinery
 import importlib.util
