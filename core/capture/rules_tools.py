@@ -61,7 +61,7 @@ RULES: tuple[Rule, ...] = (
         ("racecheck without --block-id", "racecheck 且没有 --block-id"),
     ),
     _rule(
-        "fusion",
+        "graph-mode",
         "warning",
         ("operators may be fused", "算子可能被融合"),
         (
@@ -84,16 +84,6 @@ RULES: tuple[Rule, ...] = (
         ("no word of a sanitizer in an ELF program", "ELF 程序中没有 sanitizer 的符号"),
     ),
     _rule(
-        "no-target",
-        "error",
-        ("the process to attach to is not there", "要附着的进程不存在"),
-        (
-            "No process has this id any more, or it belongs to somebody else. Look with ps, and give the process that holds the NPU (npu-smi info).",
-            "该进程号的进程已不存在，或属于其他用户。请用 ps 查看，并给出占用 NPU 的进程（npu-smi info）。",
-        ),
-        ("no such process", "没有该进程"),
-    ),
-    _rule(
         "target-not-dynamic",
         "error",
         ("the process was not started for dynamic profiling", "进程启动时未开启动态 profiling"),
@@ -105,16 +95,6 @@ RULES: tuple[Rule, ...] = (
             "PROFILING_MODE is not dynamic in the process' environment",
             "进程环境中 PROFILING_MODE 不是 dynamic",
         ),
-    ),
-    _rule(
-        "profiler-client",
-        "warning",
-        ("another client of dynamic profiling may be attached", "可能已有其他动态 profiling 客户端"),
-        (
-            "The socket of a client for this process is there. One client a process is allowed: end the other one with quit; where it was killed, remove the socket.",
-            "该进程的客户端 socket 已存在。每个进程只允许一个客户端：请在另一客户端输入 quit；若其已被杀死，请删除该 socket。",
-        ),
-        ("~/dynamic_profiling_socket_PID exists", "存在 ~/dynamic_profiling_socket_PID"),
     ),
     _rule(
         "not-python",

@@ -68,6 +68,13 @@ class Loader:
         begin(self._path)
 
 
+def on_import(name: str, module: Any) -> None:
+    """As a launcher calls it that watches imports itself."""
+    path = os.environ.get(VARIABLE)
+    if path and name == WAITED_FOR:
+        begin(path)
+
+
 def begin(path: str) -> None:
     """Read the configuration, and wait for the first module to be called if this rank is asked for."""
     try:

@@ -98,12 +98,12 @@ def _of_graphs(request: CaptureRequest) -> Iterator[Finding]:
     for word in request.command[:8]:
         name = safe_text(os.path.basename(word), 200)
         if word.endswith(".om"):
-            yield finding(request, "capture.fusion", name)
+            yield finding(request, "capture.graph-mode", name)
             return
         if word.endswith(".py"):
             is_off = request.environment.get("TORCH_COMPILE_DISABLE") == "1"
             if not is_off and _GRAPH.search(_text_of(request.cwd / word, MAX_SCRIPT_BYTES)):
-                yield finding(request, "capture.fusion", name)
+                yield finding(request, "capture.graph-mode", name)
             return
 
 

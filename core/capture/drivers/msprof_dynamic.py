@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 from dataclasses import replace
@@ -32,7 +31,11 @@ from .texts_performance import MSPROF as TEXTS
 MAX_LINES = 100
 """start and stop together, as the tool counts them."""
 
+CONSOLE = "console.log"
+"""What the tool printed, in its round."""
+
 _MAX_ENVIRONMENT_BYTES = 1 << 20
+_REPLY = re.compile(r"dynamic profiling for pid \d+ (?:st|already)")
 _START = re.compile(r"dynamic profiling for pid \d+ start success")
 _STOP = re.compile(r"dynamic profiling for pid \d+ stop success")
 
@@ -48,9 +51,6 @@ class MsProfDynamic(BaseDriver):
     )
     tool = PROGRAM
 
-    def __init__(self) -> None:
-        self._n_lines = 0
-
     def check(self, request: CaptureRequest) -> None:
         if request.pid is None:
             MsProf().check(_without_paused(request))
@@ -65,16 +65,10 @@ class MsProfDynamic(BaseDriver):
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
         if request.pid is None:
             return ()
-        found: list[Finding] = []
-        subject = str(request.pid)
         mode = _profiling_mode(request.pid)
-        if not _is_running(request.pid):
-            found.append(finding(request, "capture.no-target", subject))
-        elif mode is not None and mode != "dynamic":
-            found.append(finding(request, "capture.target-not-dynamic", subject))
-        if os.path.lexists(Path.home() / f"dynamic_profiling_socket_{request.pid}"):
-            found.append(finding(request, "capture.profiler-client", subject))
-        return tuple(found)
+        if mode is None or mode == "dynamic":
+            return ()
+        return (finding(request, "capture.target-not-dynamic", str(request.pid)),)
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)
@@ -90,7 +84,6 @@ class MsProfDynamic(BaseDriver):
             *request.command,
         )
         is_paused = parts.settings_of(request).get("paused") == "yes"
-        self._n_lines = 0 if is_paused else 1
         notes.append(parts.words(TEXTS, "dynamic"))
         if request.pid is not None:
             notes.append(parts.words(TEXTS, "attach", pid=request.pid))
@@ -104,12 +97,12 @@ class MsProfDynamic(BaseDriver):
         return Plan(argv, first_lines=lines, stop=stop, notes=tuple(notes))
 
     def switch(self, round_folder: Path, is_on: bool) -> tuple[PlannedFile, ...] | tuple[str, ...]:
-        if self._n_lines >= MAX_LINES:
+        answered = parts.console_lines(round_folder / CONSOLE)
+        if sum(_REPLY.search(line) is not None for line in answered) >= MAX_LINES:
             raise UsageError(
                 f"msprof takes {MAX_LINES} start and stop together, and has had them",
                 hint="end this capture and begin another one",
             )
-        self._n_lines += 1
         return ("start" if is_on else "stop",)
 
     def finish(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Plan | None:
@@ -147,21 +140,14 @@ def _without_paused(request: CaptureRequest) -> CaptureRequest:
     return replace(request, settings=settings)
 
 
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _profiling_mode(pid: int) -> str | None:
     """PROFILING_MODE of a process' environment at its start, "" without one; None where nobody can tell."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            text = file.read(_MAX_ENVIRONMENT_BYTES)
+            text = file.read(CONSOLE = "console.log"
+"""What the tool printed, in its round."""
+
+_MAX_ENVIRONMENT_BYTES)
     except OSError:
         return None
     for entry in text.split(b"\0"):

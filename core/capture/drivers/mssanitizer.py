@@ -1,4 +1,4 @@
-"""Memory by msSanitizer. Its exit status is always 0: only its text says what it found, and how far it came."""
+"""Memory by msSanitizer. Its exit status is always 0: only its text says what was found, how far it came."""
 
 from __future__ import annotations
 

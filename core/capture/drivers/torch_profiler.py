@@ -1,7 +1,7 @@
 """Performance by torch_npu.profiler: some steps of a PyTorch program, its script unchanged.
 
 Two ways (`--set way=`). launcher: a `sitecustomize.py` in the round starts the profiler within the program,
-by a schedule made from --step. config: torch_npu's own dynamic_profile, which looks every second or two whether
+by a schedule made from --step. config: torch_npu's dynamic_profile, which looks every second or two whether
 `profiler_config.json` was written anew; a file that was there before the start is not acted on, so recording
 begins with `switch`, never by itself, and the first step cannot be had.
 """
@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from npulse.core.errors import UsageError
+from npulse.core.errors import InputError, UsageError
+from npulse.core.files import open_input
 from npulse.core.findings import Figures, Finding
 from npulse.core.text import safe_text
 
@@ -54,6 +55,7 @@ OPTIONS: Mapping[str, parts.Accepted] = {
     "skip-first": (0, 10**8),
 }
 _STEPS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+_MAX_CONFIG_BYTES = 1 << 20
 _CONFIG_PATH = re.compile(r"[A-Za-z0-9_/-]{1,3000}", re.ASCII)
 
 
@@ -151,20 +153,21 @@ class TorchProfiler(BaseDriver):
                 "torch_npu takes only letters, digits, _ and - in PROF_CONFIG_PATH",
                 hint="choose another --archive and --name, or leave way=config out",
             )
-        file = PlannedFile(DYNAMIC, dynamic_config(request, round_folder, start_step=0))
+        file = PlannedFile(DYNAMIC, dynamic_config(request, round_folder))
         told = (parts.words(TEXTS, "config", path=path), parts.words(TEXTS, "shared-memory"), *notes)
-        self._asked = request
         return Plan(request.command, {"PROF_CONFIG_PATH": str(path.parent)}, (file,), notes=told)
 
-    _asked: CaptureRequest | None = None
-
     def switch(self, round_folder: Path, is_on: bool) -> tuple[PlannedFile, ...] | tuple[str, ...]:
-        if self._asked is None:
+        try:
+            file, _ = open_input(round_folder / DYNAMIC, round_folder)
+        except InputError as error:
             raise UsageError(
-                "torch_npu.profiler follows its schedule here", hint="--set way=config has a switch"
-            )
-        start = -1 if is_on else 0
-        return (PlannedFile(DYNAMIC, dynamic_config(self._asked, round_folder, start_step=start)),)
+                "torch_npu.profiler follows its schedule in this round", hint="--set way=config has a switch"
+            ) from error
+        with file:
+            config = json.loads(file.read(_MAX_CONFIG_BYTES) or b"{}")
+        config["start_step"] = -1 if is_on else 0
+        return (PlannedFile(DYNAMIC, json.dumps(config, indent=1) + "\n"),)
 
     def finish(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Plan | None:
         look = look_at_sessions(round_folder / RAW)
@@ -268,11 +271,8 @@ def ranks_of(request: CaptureRequest) -> tuple[int, ...]:
     return tuple(rank for first, last in ranges for rank in range(first, last + 1))
 
 
-def dynamic_config(request: CaptureRequest, round_folder: Path, *, start_step: int) -> str:
-    """profiler_config.json as torch_npu's dynamic_profile reads it.
-
-    start_step: 0 for nothing, -1 for the next step.
-    """
+def dynamic_config(request: CaptureRequest, round_folder: Path) -> str:
+    """profiler_config.json as torch_npu's dynamic_profile reads it, recording nothing yet (start_step 0)."""
     level, _ = level_of(request)
     settings = parts.settings_of(request)
     ranks = ranks_of(request)
@@ -284,7 +284,7 @@ def dynamic_config(request: CaptureRequest, round_folder: Path, *, start_step: i
         **{name.replace("-", "_"): settings.get(name) == "yes" for name in _SWITCHES if name != "l2-cache"},
         "active": schedule.active,
         "warmup": int(settings.get("warmup", "0")),
-        "start_step": start_step,
+        "start_step": 0,
         "is_rank": bool(ranks),
         "rank_list": list(ranks),
         "experimental_config": {
