@@ -144,10 +144,7 @@ def _profiling_mode(pid: int) -> str | None:
     """PROFILING_MODE of a process' environment at its start, "" without one; None where nobody can tell."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            text = file.read(CONSOLE = "console.log"
-"""What the tool printed, in its round."""
-
-_MAX_ENVIRONMENT_BYTES)
+            text = file.read(_MAX_ENVIRONMENT_BYTES)
     except OSError:
         return None
     for entry in text.split(b"\0"):
