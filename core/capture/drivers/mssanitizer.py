@@ -180,8 +180,9 @@ def judged(recorded: Recorded, look: LogsLook, ended: Ended, warnings: list[Word
     """The outcome by the logs: what the tool dropped or did not check is never "recorded"."""
     outcome, why, step = recorded.outcome, ("", ""), ("", "")
     lines = parts.console_lines(ended.console)
-    said = parts.last_with(lines, "[mssanitizer] ERROR", "ERROR: ", "unsupported soc version")
-    if "msSanitizer" not in look.tools:
+    said = parts.last_with(lines, "[mssanitizer] ERROR", "unsupported soc version")
+    is_refused = "tool-error" in look.gaps and not look.kinds and not look.kernels
+    if is_refused or "msSanitizer" not in look.tools:
         outcome = "nothing"
         if said:
             why = parts.words(TEXTS, "tool-said", said=said)

@@ -1,4 +1,4 @@
-"""What drivers plan, done for tests: files written, the tool started (a double or a real one), its console kept.
+"""What drivers plan, done for tests: files written, the tool started (a double or a real one), console kept.
 
 The way of `session.py` in small, so that a driver's test says nothing of the session.
 """
@@ -58,7 +58,7 @@ def run(
     stop: Sequence[signal.Signals | str] = (),
     stopped_by: str = "",
 ) -> Ended:
-    """The plan of a driver, done. until: the line after which `stop` is sent: signals to the group, or lines."""
+    """The plan of a driver, done. until: the line behind which `stop` is sent: signals, or lines."""
     plan = driver.plan(request, round_folder)
     (round_folder / RAW).mkdir(parents=True, exist_ok=True)
     return do(plan, request, round_folder, "console.log", until=until, stop=stop, stopped_by=stopped_by)

@@ -83,8 +83,8 @@ def test_plan_keeps_what_the_user_has_and_sets_what_the_round_needs(tmp_path: Pa
     assert plan.argv == ("./op",)
     assert plan.environment == {
         "ASAN_OPTIONS": (
-            f"detect_leaks=0:halt_on_error=0:symbolize=1:print_summary=1:suppressions='my list':log_path={log}"
-            ":exitcode=7:atexit=1"
+            "detect_leaks=0:halt_on_error=0:symbolize=1:print_summary=1:suppressions='my list'"
+            f":log_path={log}:exitcode=7:atexit=1"
         ),
         "LSAN_OPTIONS": f"print_suppressions=1:log_path={log}",
         "UBSAN_OPTIONS": f"print_stacktrace=1:print_summary=1:silence_unsigned_overflow=1:log_path={log}",

@@ -1,0 +1,3 @@
+from .modules.module import Module
+
+__all__ = ["Module"]

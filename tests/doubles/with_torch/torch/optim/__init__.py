@@ -1,0 +1,3 @@
+from .optimizer import SGD
+
+__all__ = ["SGD"]

@@ -1,0 +1,3 @@
+"""Plays torch_npu: its profiler alone."""
+
+__version__ = "2.6.0"
