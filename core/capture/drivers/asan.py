@@ -136,8 +136,8 @@ class AddressSanitizer(BaseDriver):
                 why=_both("ended-early", how),
                 next_step=parts.words(TEXTS, "ended-early-step"),
             )
-        said = parts.words(TEXTS, "clean", n=n_seen) if n_seen else parts.words(TEXTS, "clean-untold")
-        return replace(recorded, why=said)
+        warnings = () if n_seen else (parts.words(TEXTS, "clean-untold"),)
+        return replace(recorded, warnings=warnings)
 
     def figures(self, raw: Path) -> Figures:
         look = look_at_logs(files_in(raw, LOG))

@@ -58,7 +58,9 @@ def look_at_logs(logs: Iterable[Path], kind: str = "") -> LogsLook:
         log = FaultLog(path, kind=kind)
         n_logs += 1
         try:
-            for faults in log.faults():
+            for found in log.faults():
+                # a traceback on the console is the program's way to end, not what was looked for
+                faults = [fault for fault in found if fault.tool != "Python"]
                 kinds.update(fault.kind for fault in faults)
                 n_errors += sum(fault.severity != "info" for fault in faults)
                 if log.n_bytes > MAX_LOG_BYTES:

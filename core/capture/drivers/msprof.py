@@ -107,7 +107,7 @@ class MsProf(BaseDriver):
             ended,
             nothing=nothing_words(ended, lines),
             nothing_step=parts.words(TEXTS, "nothing-step"),
-            warnings=console_warnings(lines, round_folder),
+            warnings=console_warnings(lines, round_folder, is_stopped=ended.stopped_by != ""),
         )
 
     def figures(self, raw: Path) -> Figures:
@@ -233,7 +233,7 @@ def nothing_words(ended: Ended, lines: tuple[str, ...]) -> Words:
     return en.format(how=how[0], said=said), zh.format(how=how[1], said=said)
 
 
-def console_warnings(lines: tuple[str, ...], round_folder: Path) -> list[Words]:
+def console_warnings(lines: tuple[str, ...], round_folder: Path, *, is_stopped: bool) -> list[Words]:
     """What the console says that the files do not: a result elsewhere, a program that failed."""
     told: list[Words] = []
     for line in reversed(lines):
@@ -243,7 +243,7 @@ def console_warnings(lines: tuple[str, ...], round_folder: Path) -> list[Words]:
                 told.append(parts.words(TEXTS, "elsewhere", folder=shlex.quote(str(folder))))
             break
     failed = [line for line in lines if "[WARNING]" in line and "exit" in line.lower()]
-    if failed:
+    if failed and not is_stopped:
         told.append(parts.words(TEXTS, "app-failed", said=failed[-1].strip()))
     return told
 

@@ -112,7 +112,7 @@ class MsProfDynamic(BaseDriver):
         lines = parts.console_lines(ended.console)
         n_started = sum(_START.search(line) is not None for line in lines)
         n_stopped = sum(_STOP.search(line) is not None for line in lines)
-        warnings = console_warnings(lines, round_folder)
+        warnings = console_warnings(lines, round_folder, is_stopped=ended.stopped_by != "")
         nothing, step = nothing_words(ended, lines), parts.words(TEXTS, "nothing-step")
         if n_started > n_stopped:
             warnings.append(parts.words(TEXTS, "no-stop"))

@@ -223,4 +223,4 @@ def _left_behind(request: CaptureRequest, round_folder: Path) -> list[Words]:
             continue
     if not new:
         return []
-    return [parts.words(TEXTS, "left-behind", n=len(new), folder=folder, to=round_folder / RAW)]
+    return [parts.words(TEXTS, "left-behind", n=len(new), folder=folder, to=round_folder)]

@@ -6,6 +6,7 @@ command that exports it.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from npulse.core.errors import InputError
 from npulse.core.files import open_input
 from npulse.core.findings import Figures
 from npulse.core.formats.profiling.session import Session, read_session
-from npulse.core.performance.raw import export_command
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact
 from npulse.core.text import safe_text
@@ -175,7 +175,14 @@ def raw_words(raw: Sequence[Session], root: Path) -> tuple[Words, Words]:
         missing=missing,
         files=f"{first.n_files:,}",
     )
-    return why, words(TEXTS, "export", command=safe_text(export_command(first), 1000))
+    return why, words(TEXTS, "export", command=safe_text(_export_command(first), 1000))
+
+
+def _export_command(session: Session) -> str:
+    """Export of a copy: the raw data of a closed round is read-only, and stays as it was recorded."""
+    folder, copy = str(session.folder), f"COPY/{session.folder.name}"
+    argv = [word.replace(folder, copy) for word in session.export_argv]
+    return f"mkdir COPY && cp -r --no-preserve=mode {shlex.quote(folder)} COPY/ && {shlex.join(argv)}"
 
 
 def _rows(tables: Sequence[Artifact]) -> int:

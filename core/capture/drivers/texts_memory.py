@@ -114,10 +114,6 @@ HOST: dict[str, Words] = {
         "the program was ended from outside: leaks were not counted",
         "程序被外部终止：未统计泄漏",
     ),
-    "clean": (
-        "the sanitizer ran in {n} process(es) and reported nothing",
-        "sanitizer 在 {n} 个进程中运行且没有报告",
-    ),
     "clean-untold": (
         "the program holds a sanitizer, ended by itself and no report was written: these sanitizers leave no other sign of a clean run",
         "程序含 sanitizer，自行结束且没有报告：此类 sanitizer 在无错误时不会留下其他痕迹",

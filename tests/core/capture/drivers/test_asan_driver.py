@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_a_path_that_the_options_cannot_hold_is_refused(tmp_path: Path) -> None:
     [({"detect-leaks": "yes"}, {}), ({"shadow": "1"}, {}), ({}, {"rank": "0"}), ({}, {"pid": 7})],
 )
 def test_what_it_does_not_have_is_refused(
-    tmp_path: Path, settings: dict[str, str], more: dict[str, object]
+    tmp_path: Path, settings: dict[str, str], more: dict[str, Any]
 ) -> None:
     request = ask("memory", tmp_path, ["./op"], settings=settings, **more)
     with pytest.raises(UsageError):
@@ -160,7 +161,16 @@ def test_a_clean_run_shows_that_the_sanitizer_was_there(tmp_path: Path, programs
     request = ask("memory", tmp_path, [str(programs["asan"])])
     recorded = driver.recorded(request, folder, run(driver, request, folder))
     assert (recorded.outcome, recorded.is_failure, recorded.found) == ("recorded", False, {})
-    assert recorded.n_files == 1 and recorded.why[0].startswith("the sanitizer ran in 1 process")
+    assert (recorded.n_files, recorded.why[0], recorded.warnings) == (1, "", ())
+    assert driver.figures(folder / RAW) == {"n_reports": 0, "n_processes": 1}
+
+
+def test_a_clean_run_without_a_sign_is_told_so(tmp_path: Path, programs: dict[str, Path]) -> None:
+    driver, folder = AddressSanitizer(), tmp_path / "round"
+    request = ask("memory", tmp_path, [str(programs["lsan"])])
+    recorded = driver.recorded(request, folder, run(driver, request, folder))
+    assert (recorded.outcome, recorded.n_files) == ("recorded", 0)
+    assert "no other sign" in recorded.warnings[0][0]
 
 
 def test_a_program_without_a_sanitizer_recorded_nothing(tmp_path: Path, programs: dict[str, Path]) -> None:
