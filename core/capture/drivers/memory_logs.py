@@ -49,12 +49,14 @@ class LogsLook:
 
 
 def look_at_logs(logs: Iterable[Path], kind: str = "") -> LogsLook:
-    """Every log through the readers, once. kind: as in `run.kinds`, of logs that one tool wrote."""
+    """Every log that is there through the readers, once. kind: as in `run.kinds`, of logs that one tool wrote."""
     kinds: Counter[str] = Counter()
     trusts: list[LogTrust] = []
     unread: list[str] = []
     n_errors = n_logs = 0
     for path in logs:
+        if not path.exists():
+            continue
         log = FaultLog(path, kind=kind)
         n_logs += 1
         try:

@@ -136,8 +136,8 @@ TORCH: dict[str, Words] = {
         "最外层 module 每调用一次结束一个 step",
     ),
     "schedule": (
-        "schedule(wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, skip_first={skip_first})",
-        "schedule(wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, skip_first={skip_first})",
+        "The steps: schedule(wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, skip_first={skip_first}).",
+        "采集的 step：schedule(wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, skip_first={skip_first})。",
     ),
     "level": (
         "--profiling-level {level} of the documents is mapped to {mapped}.",
