@@ -124,7 +124,7 @@ RULES: tuple[Rule, ...] = (
             "The simulator takes neither MC2 nor HCCL kernels, nor kernels built with -O0.",
             "仿真器不支持 MC2、HCCL kernel，也不支持 -O0 编译的 kernel。",
         ),
-        ("msopprof simulator", "msopprof simulator"),
+        ("a capture with msopprof simulator", "使用 msopprof simulator 采集"),
     ),
 )
 

@@ -49,7 +49,7 @@ class LogsLook:
 
 
 def look_at_logs(logs: Iterable[Path], kind: str = "") -> LogsLook:
-    """Every log that is there through the readers, once. kind: as in `run.kinds`, of logs that one tool wrote."""
+    """Every log that is there through the readers, once. kind: as in `run.kinds`, "" if not known."""
     kinds: Counter[str] = Counter()
     trusts: list[LogTrust] = []
     unread: list[str] = []

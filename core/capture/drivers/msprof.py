@@ -67,6 +67,7 @@ class MsProf(BaseDriver):
     kind: Kind = "performance"
     title: Words = ("msprof: a whole program", "msprof：整个程序")
     tool = PROGRAM
+    _told: tuple[CaptureRequest, tuple[str, Words]] | None = None
 
     def check(self, request: CaptureRequest) -> None:
         parts.need_command(request, PROGRAM)
@@ -77,7 +78,7 @@ class MsProf(BaseDriver):
         check_options(request)
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
-        form, _ = form_of(request)
+        form, _ = self._form(request)
         if form == "application" and any(" " in word for word in request.command):
             return (finding(request, "capture.words-with-blanks", PROGRAM),)
         return ()
@@ -85,7 +86,7 @@ class MsProf(BaseDriver):
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)
         settings, notes = collected_options(request)
-        form, note = form_of(request)
+        form, note = self._form(request)
         output = {"output": str(round_folder / RAW)}
         if form == "application":
             settings = {"application": " ".join(request.command), **output, **settings}
@@ -95,6 +96,12 @@ class MsProf(BaseDriver):
         wait_s = wait_of(request)
         notes += [note, parts.words(TEXTS, "window"), parts.words(TEXTS, "stop", seconds=f"{wait_s:g}")]
         return Plan(argv, stop=stop_ladder(wait_s), notes=tuple(notes))
+
+    def _form(self, request: CaptureRequest) -> tuple[str, Words]:
+        """`form_of`, asked once for each request: the tool's help may take seconds."""
+        if self._told is None or self._told[0] is not request:
+            self._told = request, form_of(request)
+        return self._told[1]
 
     def finish(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Plan | None:
         return export_plan(look_at_sessions(round_folder / RAW), request)

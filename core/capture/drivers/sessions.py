@@ -6,6 +6,7 @@ command that exports it.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from npulse.core.errors import InputError
 from npulse.core.files import open_input
 from npulse.core.findings import Figures
 from npulse.core.formats.profiling.session import Session, read_session
+from npulse.core.formats.profiling.steps import read_step_times
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact
 from npulse.core.text import safe_text
@@ -30,17 +32,23 @@ MAX_TABLE_BYTES = 1 << 28
 _SESSION_KINDS = ("prof.framework", "prof.session")
 _OPERATORS = ("prof.op_summary", "prof.kernel_details")
 _WINDOW_BYTES = 1 << 20
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionsLook:
-    """sessions: the outermost folders (a framework's holds its PROF_* itself). found: kinds of artifact ->
-    how many. n_rows: of operator tables, None where there is none. unread: sessions that can't be read."""
+    """What was found of sessions below a folder.
+
+    sessions: the outermost folders (a framework's holds its PROF_* itself). found: kinds of artifact -> how
+    many. n_rows: of operator tables, None where there is none. steps: those that the frameworks' tables of
+    steps name. unread: sessions that can't be read.
+    """
 
     root: Path
     sessions: tuple[Session, ...] = ()
     found: Mapping[str, int] = field(default_factory=dict)
     n_rows: int | None = None
+    steps: tuple[int, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
@@ -84,6 +92,7 @@ def look_at_sessions(folder: Path) -> SessionsLook:
         sessions=tuple(sessions),
         found=dict(sorted(Counter(one.kind for one in artifacts).items())),
         n_rows=_rows(tables) if tables else None,
+        steps=_steps([one for one in artifacts if one.kind == "prof.step_trace_time"]),
         unread=tuple(unread),
     )
 
@@ -106,7 +115,6 @@ def recorded_of(
     *,
     nothing: Words,
     nothing_step: Words,
-    steps: Sequence[int] = (),
     warnings: Sequence[Words] = (),
 ) -> Recorded:
     """The outcome by what lies there. nothing, nothing_step: the tool's own cause where no session does."""
@@ -142,7 +150,7 @@ def recorded_of(
         n_files,
         size_bytes,
         ranks=look.ranks,
-        steps=tuple(steps),
+        steps=look.steps,
         n_operators=look.n_rows,
         found=look.found,
         why=why,
@@ -183,6 +191,18 @@ def _export_command(session: Session) -> str:
     folder, copy = str(session.folder), f"COPY/{session.folder.name}"
     argv = [word.replace(folder, copy) for word in session.export_argv]
     return f"mkdir COPY && cp -r --no-preserve=mode {shlex.quote(folder)} COPY/ && {shlex.join(argv)}"
+
+
+def _steps(tables: Sequence[Artifact]) -> tuple[int, ...]:
+    """Steps that have a row of times; none where a script counts none."""
+    found: set[int] = set()
+    for table in tables:
+        try:
+            records = read_step_times(table.path).records
+        except InputError:
+            continue
+        found |= {int(one.step) for one in records if _NUMBER.fullmatch(one.step)}
+    return tuple(sorted(found))
 
 
 def _rows(tables: Sequence[Artifact]) -> int:

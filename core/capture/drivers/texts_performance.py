@@ -160,6 +160,14 @@ TORCH: dict[str, Words] = {
         "the program must import torch_npu and end the steps that are asked for; without an optimizer take --set step-on=forward, or --tool msprof",
         "程序需导入 torch_npu 并执行到所选 step；没有优化器时用 --set step-on=forward 或 --tool msprof",
     ),
+    "fewer-steps": (
+        "{n} of {asked} steps were recorded, the last is step {last}: the program ended before the others",
+        "所选 {asked} 个 step 中只记录了 {n} 个，最后是 step {last}：程序在其余 step 之前已结束",
+    ),
+    "fewer-steps-step": (
+        "what is here can be read; for the others let the program run longer, or take earlier steps",
+        "已有数据可以查看；其余 step 需让程序运行更久，或选择更早的 step",
+    ),
     "nothing-config-step": (
         "switch recording on while the program trains, and let it do one step more; or leave way=config out",
         "在训练期间打开记录并再执行一个 step；或不使用 way=config",

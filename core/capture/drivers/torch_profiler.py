@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
@@ -187,14 +187,21 @@ class TorchProfiler(BaseDriver):
         how = parts.end_words(ended.exit_status, ended.signal)
         en, zh = TEXTS["nothing"]
         said = f": {said}" if said else ""
-        steps = () if is_config or not look.sessions else schedule_of(request).steps
-        is_cut = ended.signal is not None or ended.stopped_by != ""
-        return recorded_of(
+        recorded = recorded_of(
             look,
             ended,
             nothing=(en.format(how=how[0], said=said), zh.format(how=how[1], said=said)),
             nothing_step=parts.words(TEXTS, "nothing-config-step" if is_config else "nothing-step"),
-            steps=() if is_cut else steps,
+        )
+        asked = schedule_of(request).steps
+        if is_config or recorded.outcome != "recorded" or not 0 < len(look.steps) < len(asked):
+            return recorded
+        values = {"n": len(look.steps), "asked": len(asked), "last": look.steps[-1]}
+        return replace(
+            recorded,
+            outcome="incomplete",
+            why=parts.words(TEXTS, "fewer-steps", **values),
+            next_step=parts.words(TEXTS, "fewer-steps-step"),
         )
 
     def figures(self, raw: Path) -> Figures:

@@ -1,4 +1,4 @@
-"""Whole rounds with the doubles: whatever a tool does, the round is closed with the truth, nothing is left."""
+"""Whole rounds with the doubles: whatever a tool does, the round says the truth and nothing is left."""
 
 from __future__ import annotations
 

@@ -225,8 +225,12 @@ def test_other_ranks_are_left_alone(tmp_path: Path) -> None:
 def test_a_script_that_ends_early_leaves_what_there_was(tmp_path: Path) -> None:
     driver, folder = TorchProfiler(), tmp_path / "round"
     request = train(tmp_path, TRAIN.replace("range(12)", "range(7)"), step="5-10")
-    run(driver, request, folder)
+    recorded = driver.recorded(request, folder, run(driver, request, folder))
     assert steps_written(folder) == [[5, 6, 7]]
+    assert (recorded.outcome, recorded.steps) == ("incomplete", (5, 6, 7)), (
+        "what is there, not what was asked"
+    )
+    assert "3 of 6 steps were recorded, the last is step 7" in recorded.why[0]
 
 
 def test_a_profiler_that_fails_ends_no_program(tmp_path: Path) -> None:
