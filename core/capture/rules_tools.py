@@ -9,11 +9,14 @@ from .driver import Words
 from .request import CaptureRequest
 
 _OWN: Words = ("npulse's own, from the tool's documents", "npulse 自有规则，依据工具文档")
-_NEVER: Words = ("cannot be silenced", "不可关闭")
+_FORCE: Words = (
+    "--force starts in spite of errors; warnings hold nothing back",
+    "--force 可忽略错误启动；警告不会阻止启动",
+)
 
 
 def _rule(id_: str, severity: Severity, title: Words, meaning: Words, threshold: Words) -> Rule:
-    return Rule(f"capture.{id_}", severity, title, meaning, threshold, _OWN, _NEVER)
+    return Rule(f"capture.{id_}", severity, title, meaning, threshold, _OWN, _FORCE)
 
 
 RULES: tuple[Rule, ...] = (

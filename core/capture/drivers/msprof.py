@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from npulse.core.errors import UsageError
@@ -48,11 +49,13 @@ _CHECKED: Mapping[str, parts.Accepted] = {
 }
 """Options whose values are known; others are handed on, releases have more of them."""
 
+FAILED = (254, 255)
+"""Exit codes: not supported, failed."""
 FORMS = ("auto", "application", "positional")
 WAIT_S = 600
 """How long msprof may export after it was asked to end; that takes minutes."""
 
-_HELP_TIMEOUT_S = 10.0
+HELP_TIMEOUT_S = 10.0
 _MAX_HELP_BYTES = 1 << 18
 _HAS_APPLICATION = re.compile(rb"--application\b")
 _HAS_POSITIONAL = re.compile(rb"(?im)^.*\busage\b.*(?:\[|<|\s)app(?:lication)?(?:\]|>|\s|$)")
@@ -109,13 +112,12 @@ class MsProf(BaseDriver):
     def recorded(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Recorded:
         look = look_at_sessions(round_folder / RAW)
         lines = parts.console_lines(ended.console)
-        return recorded_of(
-            look,
-            ended,
-            nothing=nothing_words(ended, lines),
-            nothing_step=parts.words(TEXTS, "nothing-step"),
-            warnings=console_warnings(lines, round_folder, is_stopped=ended.stopped_by != ""),
-        )
+        nothing = nothing_words(ended, lines)
+        warnings = console_warnings(lines, round_folder, is_stopped=ended.stopped_by != "")
+        if look.sessions and ended.exit_status in FAILED:
+            warnings.append(nothing)
+        step = parts.words(TEXTS, "nothing-step")
+        return recorded_of(look, ended, nothing=nothing, nothing_step=step, warnings=warnings)
 
     def figures(self, raw: Path) -> Figures:
         return figures_of(look_at_sessions(raw))
@@ -205,18 +207,25 @@ def help_text(request: CaptureRequest) -> bytes | None:
         return None
     environment = {**os.environ, **request.environment, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
+        child = subprocess.Popen(
             [PROGRAM, "--help"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=_HELP_TIMEOUT_S,
             env=environment,
             start_new_session=True,
         )
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (OSError, ValueError):
         return None
-    return done.stdout[:_MAX_HELP_BYTES] or None
+    with child:
+        try:
+            text, _ = child.communicate(timeout=HELP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            text = b""
+        finally:
+            with suppress(OSError):  # what a tool that is a script has started goes with it
+                os.killpg(child.pid, signal.SIGKILL)
+    return text[:_MAX_HELP_BYTES] or None
 
 
 def export_plan(look: SessionsLook, request: CaptureRequest) -> Plan | None:
@@ -233,7 +242,7 @@ def nothing_words(ended: Ended, lines: tuple[str, ...]) -> Words:
     """Why there is no session: the tool's own error, its exit status."""
     said = parts.last_with(lines, *_CONSOLE_ERRORS)
     said = f": {said}" if said else ""
-    if ended.exit_status in (254, 255):
+    if ended.exit_status in FAILED:
         return parts.words(TEXTS, f"exit-{ended.exit_status}", said=said)
     how = parts.end_words(ended.exit_status, ended.signal)
     en, zh = TEXTS["nothing"]

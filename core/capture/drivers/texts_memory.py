@@ -75,8 +75,8 @@ HOST: dict[str, Words] = {
         "ASAN_OPTIONS、LSAN_OPTIONS、UBSAN_OPTIONS：保留已有设置，并将 log_path 指向本轮次。",
     ),
     "preload": (
-        "A Python program loads the instrumented library late: start it with LD_PRELOAD set to the compiler's libasan.so (gcc -print-file-name=libasan.so).",
-        "Python 程序较晚才加载带检测的库：请用 LD_PRELOAD 指向编译器的 libasan.so 启动（gcc -print-file-name=libasan.so）。",
+        "A Python program loads the instrumented library late: start it with LD_PRELOAD set to the compiler's libasan.so (gcc -print-file-name=libasan.so); --set detect-leaks=0 leaves out the leaks of Python itself.",
+        "Python 程序较晚才加载带检测的库：请用 LD_PRELOAD 指向编译器的 libasan.so 启动（gcc -print-file-name=libasan.so）；--set detect-leaks=0 可忽略 Python 自身的泄漏。",
     ),
     "recovers": (
         "halt_on_error=0 goes on behind the first error only where the program was built with -fsanitize-recover=address.",

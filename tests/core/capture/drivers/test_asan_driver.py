@@ -34,6 +34,7 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "leak")) { char *lost = malloc(33); lost[0] = 1; lost = 0; free(block); return 0; }
     if (!strcmp(what, "crash")) *(volatile int *)8 = 1; /* line 15 */
     if (!strcmp(what, "two")) { fork(); block[10] = 3; wait(0); }
+    if (!strcmp(what, "shift")) block[1] = 1 << (argc + 40); /* line 17 */
     if (!strcmp(what, "status")) { free(block); return 3; }
     if (!strcmp(what, "wait")) { puts("at work"); fflush(stdout); pause(); }
     free(block);
@@ -51,7 +52,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     source = folder / "attn.c"
     source.write_text(SOURCE)
     built = {}
-    for name, flags in (("asan", ["-fsanitize=address"]), ("lsan", ["-fsanitize=leak"]), ("plain", [])):
+    kinds = {"asan": "address", "lsan": "leak", "ubsan": "undefined", "plain": ""}
+    for name, kind in kinds.items():
+        flags = [f"-fsanitize={kind}"] if kind else []
         target = folder / name
         words = ["gcc", "-g", "-O0", *flags, str(source), "-o", str(target)]
         done = subprocess.run(words, capture_output=True, text=True)
@@ -138,6 +141,18 @@ def test_leaks_of_a_program_built_for_leaks_alone(tmp_path: Path, programs: dict
     request = ask("memory", tmp_path, [str(programs["lsan"]), "leak"])
     recorded = driver.recorded(request, folder, run(driver, request, folder))
     assert (recorded.outcome, recorded.is_failure, recorded.found) == ("recorded", True, {"leak": 1})
+
+
+def test_undefined_behaviour_is_recorded_with_its_line(tmp_path: Path, programs: dict[str, Path]) -> None:
+    driver, folder = AddressSanitizer(), tmp_path / "round"
+    request = ask("memory", tmp_path, [str(programs["ubsan"]), "shift"])
+    ended = run(driver, request, folder)
+    assert ended.exit_status == 0, "the program goes on"
+    recorded = driver.recorded(request, folder, ended)
+    assert (recorded.outcome, recorded.is_failure) == ("recorded", True)
+    (log,) = (folder / RAW).iterdir()
+    ((kind, line),) = lines_of(log)
+    assert "shift" in kind and line == 17
 
 
 def test_a_crash_is_recorded_with_its_line(tmp_path: Path, programs: dict[str, Path]) -> None:

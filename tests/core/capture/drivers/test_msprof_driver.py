@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from npulse.core.capture.driver import RAW, Ended
-from npulse.core.capture.drivers import driver_of
+from npulse.core.capture.drivers import driver_of, msprof
 from npulse.core.capture.drivers.msprof import MsProf, form_of
 from npulse.core.capture.drivers.msprof_dynamic import MsProfDynamic
 from npulse.core.errors import UsageError
@@ -106,6 +106,24 @@ def test_arguments_with_blanks_and_an_old_release(tmp_path: Path) -> None:
     assert MsProf().preflight(ask("performance", tmp_path, ["./infer", "two words"])) == ()
 
 
+def test_a_help_that_hangs_is_given_up_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    pids = tmp_path / "pids"
+    tool = tools / "msprof"
+    tool.write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {pids}\nwait\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(msprof, "HELP_TIMEOUT_S", 0.3)
+    request = ask("performance", tmp_path, ["./op"], environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+    form, why = form_of(request)
+    assert form == "positional" and "no answer" in why[0]
+    if pids.exists():
+        status = Path(f"/proc/{pids.read_text().strip()}/stat")
+        assert not status.exists() or status.read_text().split(") ")[1][0] == "Z"
+
+
 def test_a_whole_session(tmp_path: Path) -> None:
     driver, folder = MsProf(), tmp_path / "round"
     request = ask("performance", tmp_path, program())
@@ -163,6 +181,7 @@ def test_an_export_that_fails(tmp_path: Path) -> None:
     finish(driver, request, folder, ended)
     recorded = driver.recorded(request, folder, ended)
     assert recorded.outcome == "incomplete" and "msprof --export=on" in recorded.next_step[0]
+    assert recorded.warnings[0][0] == "msprof failed (exit code 255): [ERROR] the data cannot be parsed"
 
 
 @pytest.mark.parametrize(
