@@ -34,7 +34,7 @@ from .incidents import Incident, Secondary, incidents_of
 from .joins import Joined
 from .kinds import LOGS, nearness, rule_of
 from .leaks import LeakCheck
-from .logs import FaultLog
+from .logs import FaultLog, beside_their_logs
 from .objects import objects_of, with_object_lines
 from .places import SourceRoots, user_frame
 from .sites import FindUserFrame, Key, Site, Sites
@@ -302,7 +302,7 @@ class _Reading:
             root=self._root,
             round=round_name,
             sites=in_order(sites),
-            trusts=tuple(self.trusts),
+            trusts=beside_their_logs(self.trusts),
             incidents=incidents,
             checks=self._told.leaks.checks(self.trusts),
             settings=settings,

@@ -6,7 +6,9 @@ its words. Nothing is kept of a log but what is open in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -54,6 +56,8 @@ counted, not shown; those of the file are given as `lost`."""
 
 _OF_ITS_END = frozenset(("cut-off", "unfinished-kernel"))
 """Gaps that only say that more may come, as long as a log grows."""
+
+_LOGS_TO = re.compile(r"logging to file: (\S.*)")
 
 _RANKS = {tool: rank for rank, tool in enumerate(get_args(Tool))}
 
@@ -294,6 +298,24 @@ class FaultLog:
         for batch in memscope.EventFaults(self._table, self._artifact, self._root, is_cancelled):
             check(is_cancelled)
             yield batch
+
+
+def beside_their_logs(trusts: Sequence[LogTrust]) -> tuple[LogTrust, ...]:
+    """The same, where a console is no longer blamed for what its tool wrote into a log that is here as well.
+
+    With --log-file msSanitizer writes begin and end of its checks into that file alone; its other lines go to
+    standard output. Without the file at hand the console stays as it is: nobody can tell.
+    """
+    marked = {os.path.basename(one.artifact) for one in trusts if one.tools and "no-markers" not in one.gaps}
+    found = []
+    for one in trusts:
+        names = {
+            os.path.basename(named[1].strip()) for _, text in one.notices if (named := _LOGS_TO.search(text))
+        }
+        if "no-markers" in one.gaps and names and names <= marked:
+            one = replace(one, gaps=tuple(gap for gap in one.gaps if gap != "no-markers"))
+        found.append(one)
+    return tuple(found)
 
 
 def _trust_of_table(table: MemscopeTable | None, artifact: str, n_bytes: int) -> LogTrust:
