@@ -194,7 +194,8 @@ class LogTrust:
     tools: those that wrote into it. checks: what msSanitizer was told to look for ("memcheck", ...). gaps:
     why it is not complete, as words of the readers ("records-dropped", "cut-off", "runtime-refused"), each
     once. notices: (line, text) of the tool about the run itself, the first 100. n_clean_ends: kernels of
-    which the tool says that nothing was detected. is_aborting: a fault ended a process, what it would have
+    which the tool says that nothing was detected, processes that AddressSanitizer says have ended in a log
+    without a report. is_aborting: a fault ended a process, what it would have
     done after is not seen. kernels: those of which the log says that a check ended, the first 1,000;
     unfinished: those of which it only says that one began.
     """

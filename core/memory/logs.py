@@ -170,7 +170,7 @@ class TextLog:
             gaps=gaps,
             summaries=tuple(sorted((*summaries, *self._sums), key=lambda one: one.line)),
             notices=tuple(sorted(notices)[:MAX_NOTICES]),
-            n_clean_ends=parts[0].n_clean_ends,
+            n_clean_ends=sum(part.n_clean_ends for part in parts),
             kernels=parts[0].kernels,
             unfinished=parts[0].unfinished,
             n_lines=state.n_lines,

@@ -148,8 +148,9 @@ def told(found: Memory, counted: Counter[str], lang: Lang) -> Iterator[str]:
     elif found.sites:
         yield say(TEXTS, "told-complete", lang)
     elif has_run(found):
-        checks = ", ".join(sorted({word for trust in found.trusts for word in trust.checks}))
-        yield say(TEXTS, "told-clean", lang, checks=checks or "msSanitizer")
+        checks = {word for trust in found.trusts for word in trust.checks}
+        tools = {tool for trust in found.trusts if trust.n_clean_ends for tool in trust.tools}
+        yield say(TEXTS, "told-clean", lang, checks=", ".join(sorted(checks or tools)) or "msSanitizer")
     else:
         yield say(TEXTS, "told-nothing-ran", lang)
     yield from _cleanup_told(found, lang)

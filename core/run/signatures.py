@@ -229,6 +229,7 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
         ("sanitizer.host", b"Sanitizer", rb"==\d+== ?(?:ERROR|WARNING): ?\w*Sanitizer\b"),
         ("sanitizer.host", b"Sanitizer: ", rb"WARNING: ThreadSanitizer: |SUMMARY: \w+Sanitizer: "),
         ("sanitizer.host", b"Sanitizer: CHECK failed", rb"\w+Sanitizer: CHECK failed"),
+        ("sanitizer.host", b"Sanitizer exit stats", rb"^AddressSanitizer exit stats:"),
         ("sanitizer.host", b"runtime error: ", rb":\d+:\d+: runtime error: "),
         ("sanitizer.host", b"ASan runtime", rb"==\d+==ASan runtime does not come first"),
         ("sanitizer.host", b"Suppressions used:", rb"^Suppressions used:$"),

@@ -48,6 +48,9 @@ KINDS: tuple[tuple[str, str], ...] = (
 )
 """How a header begins that does not begin with its kind, and the word that SUMMARY has for it."""
 
+EXIT_STATS = "exit-stats"
+"""A process came to its end with AddressSanitizer in it: its statistics, with ASAN_OPTIONS=atexit=1."""
+
 TROUBLE: tuple[tuple[str, str], ...] = (
     ("runtime does not come first in initial library list", "runtime-refused"),
     ("linked against incompatible ASan runtimes", "runtime-refused"),
@@ -66,6 +69,7 @@ TROUBLE: tuple[tuple[str, str], ...] = (
     ("was not suspended. False leaks are possible", "leaks-uncertain"),
     ("is ignoring requested __asan_handle_no_return", "no-return-ignored"),
     ("external symbolizer", "symbolizer-failed"),
+    ("AddressSanitizer exit stats:", EXIT_STATS),
 )
 """What the runtimes say of themselves, and a word for it; the first text that fits counts."""
 

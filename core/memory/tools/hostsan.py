@@ -23,9 +23,10 @@ from npulse.core.formats.hostsan import (
     Stack,
     UndefinedBehavior,
 )
+from npulse.core.formats.hostsan.headers import EXIT_STATS
 
 from ..faults import Access, Block, Fault, Frame, LogSummary, Side, Tool
-from .parts import TrustPart
+from .parts import TrustPart, distinct
 
 _SPACES = {"heap": "heap", "global": "global", "stack": "stack"}
 _TITLED_ACCESS = re.compile(
@@ -249,9 +250,14 @@ def _undefined(record: UndefinedBehavior, artifact: str) -> Fault:
 
 
 def trust_of(state: LogState) -> TrustPart:
-    """What the runtimes say of themselves. "in progress" is a gap until the log is finished."""
+    """What the runtimes say of themselves. "in progress" is a gap until the log is finished.
+
+    A clean end is one of a process that left its statistics, in a log without a report.
+    """
+    n_ends = sum(note.word == EXIT_STATS for note in state.notes)
     return TrustPart(
-        tools=state.tools,
+        tools=distinct(state.tools, ("AddressSanitizer",) if n_ends else ()),
+        n_clean_ends=0 if state.n_records else n_ends,
         gaps=state.incomplete,
         summaries=tuple(_summaries(state.summaries)),
         notices=tuple((note.line, note.text) for note in state.notes),

@@ -61,6 +61,39 @@ def test_a_log_in_which_nothing_ran_is_unknown(tmp_path: Path) -> None:
     assert report.verdict in ("unknown", "incomplete") and report.report.exit_code() == 4
 
 
+STATISTICS = """AddressSanitizer exit stats:
+Stats: 0M malloced (0M for red zones) by 5 calls
+Stats: 0M freed by 3 calls
+"""
+
+
+def test_statistics_at_a_process_end_show_that_a_sanitizer_was_there(tmp_path: Path) -> None:
+    report = look(log(tmp_path, STATISTICS, name="asan.log.77"))
+    assert (report.verdict, report.findings) == ("pass", ())
+    assert "by AddressSanitizer" in " ".join(report.report.told)
+    # another process found something, which its own log tells
+    error = "==78==ERROR: AddressSanitizer: attempting double-free on 0x602000000010 in thread T0:\n"
+    frames = "    #0 0x55d0c0de01ac in main /op/a.c:3\n\nSUMMARY: AddressSanitizer: double-free /op/a.c:3\n"
+    report = look(log(tmp_path, error, frames, name="asan.log.78"))
+    assert report.verdict == "fail"
+
+
+def test_a_console_is_not_blamed_for_what_stands_in_the_log_beside_it(tmp_path: Path) -> None:
+    """With --log-file begin and end of the checks stand in that file alone."""
+    console = "at work\n[mssanitizer] logging to file: /elsewhere/raw/check.log\n"
+    log(tmp_path, console, name="console.log")
+    assert look(tmp_path).verdict == "unknown", "the file is not here"
+    report = look(log(tmp_path / "raw", START, CLEAN).parent)
+    assert (report.verdict, report.findings) == ("pass", ())
+    # what the tool lost is said on the console, and counts
+    log(tmp_path, console, DROPPED, name="console.log")
+    assert look(tmp_path).verdict == "incomplete"
+    # another file is no answer
+    (tmp_path / "raw" / "check.log").rename(tmp_path / "raw" / "other.log")
+    log(tmp_path, console, name="console.log")
+    assert look(tmp_path).verdict == "unknown"
+
+
 def test_warnings_alone_warn_and_strict_counts_them(tmp_path: Path) -> None:
     record = illegal(43).replace("ERROR: illegal read of size", "WARNING: out of bounds of size")
     report = look(log(tmp_path, START, record, SEEN))
