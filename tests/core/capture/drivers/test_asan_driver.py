@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from npulse.core.capture.driver import RAW, Ended
 from npulse.core.capture.drivers.asan import AddressSanitizer, holds_sanitizer
+from npulse.core.capture.request import CaptureRequest
 from npulse.core.errors import UsageError
 from npulse.core.memory.logs import FaultLog
 
@@ -94,6 +97,26 @@ def test_plan_keeps_what_the_user_has_and_sets_what_the_round_needs(tmp_path: Pa
         "UBSAN_OPTIONS": f"print_stacktrace=1:print_summary=1:silence_unsigned_overflow=1:log_path={log}",
     }
     assert any("recover" in en for en, _ in plan.notes)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["detect_leaks", "log_path", "exitcode", "suppressions", "verbosity", "x_1"]),
+        st.from_regex(r"[A-Za-z0-9/._-]{0,12}", fullmatch=True) | st.just("'a b:c'"),
+    ),
+    st.sampled_from([":", ",", " ", "::"]),
+)
+def test_options_of_the_user_are_all_kept(given_options: dict[str, str], between: str) -> None:
+    text = between.join(f"{name}={value}" for name, value in given_options.items())
+    request = CaptureRequest("memory", ("./op",), Path("/"), Path("/"), environment={"ASAN_OPTIONS": text})
+    joined = AddressSanitizer().plan(request, Path("/r")).environment["ASAN_OPTIONS"]
+    assert joined is not None
+    own = {"log_path": "/r/raw/asan.log", "atexit": "1"}
+    usual = {"detect_leaks": "1", "halt_on_error": "1", "symbolize": "1", "print_summary": "1"}
+    expected = {**usual, **given_options, **own}
+    assert sorted(joined.replace("'a b:c'", "QUOTED").split(":")) == sorted(
+        f"{name}={value}".replace("'a b:c'", "QUOTED") for name, value in expected.items()
+    )
 
 
 def test_a_path_that_the_options_cannot_hold_is_refused(tmp_path: Path) -> None:

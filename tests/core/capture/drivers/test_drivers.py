@@ -53,6 +53,11 @@ def test_findings_speak_the_language_of_the_request(tmp_path: Path) -> None:
     assert not told.message.isascii() and not told.next_step.isascii()
 
 
+def test_the_page_of_captures_has_every_tool() -> None:
+    page = (Path(__file__).resolve().parents[4] / "docs" / "capture.md").read_text(encoding="utf-8")
+    assert all(f"| `{tool}`" in page for _, tool in ALL)
+
+
 @pytest.mark.parametrize(("kind", "tool"), ALL)
 def test_drivers_are_what_the_list_says(kind: Kind, tool: str) -> None:
     driver = driver_of(kind, tool)
