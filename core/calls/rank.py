@@ -14,6 +14,7 @@ from npulse.core.formats.msprobe.construct import read_construct
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.orphans import entries_from_files
 from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
+from npulse.core.formats.msprobe.removed import REMOVED_FILE, read_removed, without_files
 from npulse.core.formats.msprobe.stacks import read_stacks
 from npulse.core.progress import IsCancelled, ProgressCallback
 
@@ -36,10 +37,20 @@ def read_rank(path: Path, root: Path, progress: ProgressCallback, is_cancelled: 
         found = (Problem.from_error(error, shown_path(path, root)),)
     else:
         if dump.calls.names or dump.header.task not in ("tensor", "") or not has_files:
-            return dump
+            return without_removed(dump, root)
         found = dump.problems
     rebuilt = entries_from_files(path.parent, root=root, known=dump, is_cancelled=is_cancelled)
     return replace(rebuilt, path=path, problems=(*found, *rebuilt.problems))
+
+
+def without_removed(dump: Dump, root: Path) -> Dump:
+    """The dump without the tensor files that a capture of ours removed: their records tell what is known."""
+    try:
+        removed = read_removed(dump.path.parent, root=root)
+    except InputError as error:
+        problem = Problem.from_error(error, shown_path(dump.path.parent / REMOVED_FILE, root))
+        return replace(dump, problems=(*dump.problems, problem))
+    return dump if removed is None else without_files(dump, removed.names)
 
 
 def hierarchy_of(dump: Dump, root: Path, problems: list[Problem], relative: Relative) -> Construct | None:

@@ -27,7 +27,7 @@ from .sniff import (
 )
 
 SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
-DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log")
+DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log", "removed_tensors.txt")
 MAX_FRUITLESS_LOOKS = 5000
 """Looks into files of one suffix in one folder, none of them known: about half a second."""
 
