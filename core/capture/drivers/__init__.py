@@ -14,8 +14,12 @@ from ..driver import Driver
 from ..request import Kind
 
 DRIVERS: Mapping[Kind, Mapping[str, str]] = {
-    "precision": {},
-    "overflow": {},
+    "precision": {"msprobe": "msprobe:Msprobe", "acl-dump": "acl_dump:AclDump"},
+    "overflow": {
+        "statistics": "overflow_statistics:OverflowStatistics",
+        "nan-check": "overflow_nan_check:NanCheck",
+        "acl-overflow": "overflow_acl:AclOverflow",
+    },
     "memory": {
         "mssanitizer": "mssanitizer:MsSanitizer",
         "asan": "asan:AddressSanitizer",

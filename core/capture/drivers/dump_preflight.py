@@ -1,0 +1,117 @@
+"""What msprobe needs before the start: its own package beside torch, and paths that it does not refuse."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from npulse.core.findings import Finding, Severity
+from npulse.core.text import safe_text
+
+from ..request import CaptureRequest
+from .texts_dump import words
+
+AREA = "capture"
+PYTHON = re.compile(r"python(\d+(\.\d+)?)?")
+PLAIN_PATH = re.compile(r"[A-Za-z0-9_.:/-]*")
+"""What msprobe accepts in a path; anything else it refuses."""
+ASK_S = 20.0
+ASK = (
+    "import importlib.util as u\n"
+    "print(*(int(u.find_spec(name) is not None) for name in ('torch', 'msprobe', 'torch_npu')))"
+)
+ASK_VERSION = "from importlib.metadata import version; print(version('mindstudio-probe'))"
+
+
+def dump_preflight(request: CaptureRequest, task: str = "") -> tuple[Finding, ...]:
+    """Findings of the command's Python and of the archive's path; () where all is well or nobody can tell."""
+    return tuple(_findings(request, task))
+
+
+def _findings(request: CaptureRequest, task: str) -> Iterator[Finding]:
+    where = f"{request.archive}/{request.name}"
+    bad = sorted(set(PLAIN_PATH.sub("", where)))
+    if bad:
+        shown = " ".join(repr(c) for c in bad[:8])
+        yield _finding("capture.msprobe-path", where, request, path=safe_text(where, 300), bad=shown)
+    python = python_of(request)
+    if python is None:
+        return
+    has = packages_of(python, request)
+    if has is None:
+        return
+    has_torch, has_msprobe, has_npu = has
+    if has_torch and not has_msprobe:
+        yield _finding("capture.msprobe-missing", python, request, python=safe_text(python, 300))
+    if task == "nan_check" and has_torch and not has_npu:
+        yield _finding("capture.nan-check-npu", python, request, python=safe_text(python, 300))
+
+
+def _finding(rule: str, subject: str, request: CaptureRequest, **values: str) -> Finding:
+    severity: Severity = "error"
+    i = 1 if request.lang == "zh" else 0
+    said, next_step = words(rule, **values), words(f"{rule}-next", **values)
+    return Finding(AREA, severity, rule, "origin", safe_text(subject, 300), said[i], next_step[i])
+
+
+def python_of(request: CaptureRequest) -> str | None:
+    """The Python that the command starts: itself, or the one in the first line of a script such as torchrun.
+
+    None where the command does not tell (a shell script, a container).
+    """
+    if not request.command:
+        return None
+    path = shutil.which(request.command[0], path=request.environment.get("PATH", os.environ.get("PATH")))
+    if path is None:
+        local = request.cwd / request.command[0]
+        path = str(local) if local.is_file() else None
+    if path is None:
+        return None
+    if PYTHON.fullmatch(Path(path).name):
+        return path
+    try:
+        with open(path, "rb") as file:
+            first = file.readline(512)
+    except OSError:
+        return None
+    if not first.startswith(b"#!"):
+        return None
+    named = first[2:].decode("utf-8", "replace").split()
+    if len(named) == 1 and PYTHON.fullmatch(Path(named[0]).name):
+        return named[0]
+    return None
+
+
+def packages_of(python: str, request: CaptureRequest) -> tuple[bool, bool, bool] | None:
+    """Whether that Python finds torch, msprobe and torch_npu, none of them imported; None where it fails."""
+    answers = _asked(python, ASK, request)[-3:]
+    if len(answers) != 3 or not set(answers) <= {"0", "1"}:
+        return None
+    return answers[0] == "1", answers[1] == "1", answers[2] == "1"
+
+
+def msprobe_version(request: CaptureRequest) -> str:
+    """Of the msprobe in the command's Python; "" where nobody can tell."""
+    python = python_of(request)
+    return next(iter(_asked(python, ASK_VERSION, request)), "") if python is not None else ""
+
+
+def _asked(python: str, program: str, request: CaptureRequest) -> list[str]:
+    """The words that a few lines print in that Python; none where it fails."""
+    environment = {**(request.environment or os.environ), "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            [python, "-c", program],
+            cwd=request.cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ASK_S,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [] if done.returncode else done.stdout.decode("ascii", "replace").split()
