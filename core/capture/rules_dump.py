@@ -21,18 +21,6 @@ DUMP_RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="capture.msprobe-path",
-        severity="error",
-        title=("msprobe refuses the archive's path", "msprobe 不接受归档路径"),
-        meaning=(
-            "msprobe takes letters, digits and _ . : / - in paths and ends with an error at any other character.",
-            "msprobe 的路径只接受字母、数字以及 _ . : / -，遇到其他字符即报错退出。",
-        ),
-        threshold=("any other character", "出现任何其他字符"),
-        source=("msprobe, core/common/file_utils", "msprobe core/common/file_utils"),
-        silence=("another --archive or --name", "换用其他 --archive 或 --name"),
-    ),
-    Rule(
         id="capture.nan-check-npu",
         severity="error",
         title=("nan_check needs torch_npu", "nan_check 需要 torch_npu"),

@@ -53,7 +53,7 @@ class AclDump(BaseDriver):
             raise UsageError(
                 f"{self.id} has no setting '{unknown[0]}'", hint="known: " + ", ".join(self.known)
             )
-        self.config(request, Path("/"))
+        self.config(request, request.archive / request.name / RAW)
 
     def config(self, request: CaptureRequest, raw: Path) -> dict[str, Any]:
         """The content of acl.json. UsageError where its rules find an error."""
@@ -76,6 +76,7 @@ class AclDump(BaseDriver):
             dump_stats=stats,
             dump_step=request.step,
             dump_op_switch=single,
+            lang=request.lang,
         )
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:

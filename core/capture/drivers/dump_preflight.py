@@ -1,4 +1,4 @@
-"""What msprobe needs before the start: its own package beside torch, and paths that it does not refuse."""
+"""What msprobe needs before the start: its own package beside torch in the command's Python."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from .texts_dump import words
 
 AREA = "capture"
 PYTHON = re.compile(r"python(\d+(\.\d+)?)?")
-PLAIN_PATH = re.compile(r"[A-Za-z0-9_.:/-]*")
-"""What msprobe accepts in a path; anything else it refuses."""
 ASK_S = 20.0
 ASK = (
     "import importlib.util as u\n"
@@ -28,16 +26,11 @@ ASK_VERSION = "from importlib.metadata import version; print(version('mindstudio
 
 
 def dump_preflight(request: CaptureRequest, task: str = "") -> tuple[Finding, ...]:
-    """Findings of the command's Python and of the archive's path; () where all is well or nobody can tell."""
+    """Findings of the command's Python; () where all is well or nobody can tell."""
     return tuple(_findings(request, task))
 
 
 def _findings(request: CaptureRequest, task: str) -> Iterator[Finding]:
-    where = f"{request.archive}/{request.name}"
-    bad = sorted(set(PLAIN_PATH.sub("", where)))
-    if bad:
-        shown = " ".join(repr(c) for c in bad[:8])
-        yield _finding("capture.msprobe-path", where, request, path=safe_text(where, 300), bad=shown)
     python = python_of(request)
     if python is None:
         return

@@ -204,6 +204,8 @@ def _why_started_in_vain(
     config = _config(round_folder)
     if config.get("dump_enable") is False:
         return words("switched-off"), words("switched-off-next")
+    if log.unfinished:
+        return words("unfinished", n=len(log.unfinished)), words("incomplete-next")
     if dumped.artifacts:
         if request.names or request.settings.get("scope"):
             names = safe_text(", ".join(request.names) or request.settings["scope"], 200)

@@ -49,7 +49,7 @@ class Msprobe(BaseDriver):
         if unknown:
             raise UsageError(f"msprobe has no setting '{unknown[0]}'", hint="known: " + ", ".join(SETTINGS))
         step_on(request)
-        self.config(request, Path("/"))
+        self.config(request, request.archive / request.name / RAW)
 
     def settings_of(self, request: CaptureRequest) -> tuple[str, ...]:
         return SETTINGS
@@ -81,6 +81,7 @@ class Msprobe(BaseDriver):
             step=request.step,
             list=names,
             version=settings.get("msprobe_version"),
+            lang=request.lang,
             **wanted,
         )
 

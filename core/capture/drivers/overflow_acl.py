@@ -51,6 +51,7 @@ class AclOverflow(AclDump):
             dump_debug=True,
             dump_step=request.step,
             dump_mode=request.settings.get("dump_mode", "all"),
+            lang=request.lang,
         )
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:

@@ -17,14 +17,6 @@ TEXTS: Mapping[str, Words] = {
         "{python} -m pip install mindstudio-probe",
         "{python} -m pip install mindstudio-probe",
     ),
-    "capture.msprobe-path": (
-        "msprobe refuses paths with {bad}: {path}",
-        "msprobe 不接受含有 {bad} 的路径：{path}",
-    ),
-    "capture.msprobe-path-next": (
-        "Take an --archive and a --name of letters, digits and _ . : / - only.",
-        "--archive 和 --name 只使用字母、数字以及 _ . : / -。",
-    ),
     "capture.nan-check-npu": (
         "{python} has no torch_npu: msprobe refuses the task nan_check.",
         "{python} 没有 torch_npu：msprobe 会拒绝 nan_check 任务。",

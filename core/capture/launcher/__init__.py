@@ -62,7 +62,8 @@ class LauncherLog:
     def unfinished(self) -> tuple[int, ...]:
         """Processes that recorded and never came to their end."""
         ended = {one.get("pid") for one in self.of("ended")}
-        return tuple(int(one["pid"]) for one in self.of("started") if one.get("pid") not in ended)
+        began = {one["pid"] for name in ("started", "own-debugger") for one in self.of(name)}
+        return tuple(sorted(began - ended))
 
     def total(self, name: str) -> int:
         """Sum of a count over the processes that came to their end."""

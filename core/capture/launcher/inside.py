@@ -436,9 +436,11 @@ def version_of(distribution: str) -> str:
 
 def is_script() -> bool:
     """Whether this process runs a script of its own: no launcher of processes, no child of another Python."""
-    from multiprocessing import parent_process
+    from multiprocessing import current_process, parent_process
 
-    return parent_process() is None and bool(sys.argv) and sys.argv[0].endswith(".py")
+    # a spawned child loads the script before it knows its parent
+    is_child = parent_process() is not None or getattr(current_process(), "_inheriting", False)
+    return not is_child and bool(sys.argv) and sys.argv[0].endswith(".py")
 
 
 # ---- the door that sitecustomize.py knows ----
