@@ -19,6 +19,7 @@ _LINE_NUMBER = re.compile(r"(\d{1,9}), in ")
 _LIBRARY = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages|torch|torch_npu|msprobe|mindspore|mindtorch)/"
     r"|(?:^|/)lib(?:64)?/python\d[\d.]*/"
+    r"|(?:^|/)npulse_launcher\.py$"
     r"|^<"
 )
 
@@ -72,7 +73,8 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
     """The innermost frame of the user's own code; None where there is none.
 
     Not the user's are files below site-packages or dist-packages, below a folder torch, torch_npu, msprobe,
-    mindspore or mindtorch (a source checkout), below lib/pythonX.Y, and frames without a file ("<string>").
+    mindspore or mindtorch (a source checkout), below lib/pythonX.Y, our own npulse_launcher.py, and frames
+    without a file ("<string>").
     """
     return next((frame for frame in frames if not _LIBRARY.search(frame.file.replace("\\", "/"))), None)
 
