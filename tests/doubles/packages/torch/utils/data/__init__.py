@@ -1,0 +1,5 @@
+worker = None
+
+
+def get_worker_info():
+    return worker
