@@ -2,15 +2,16 @@
 
     import npulse.hook
 
-    hook = npulse.hook.register_dump_hook("config.json")   # as early as can be: names taken out of torch before
-    for batch in loader:                                   # are not recorded
-        with hook(model):                                  # or hook.start(model) ... hook.stop(); hook.step()
+    hook = npulse.hook.register_dump_hook("config.json")
+    for batch in loader:
+        with hook(model):  # or hook.start(model) ... hook.stop(); hook.step()
             loss = model(batch).sum()
             loss.backward()
             optimizer.step()
 
-`npulse config new --tool msprobe` makes the configuration. Under `npulse capture` the round's own configuration
-takes its place, and the steps stay those of the script.
+Call it as early as can be: functions that were taken out of torch by name before are not recorded.
+`npulse config new --tool msprobe` makes the configuration. Under `npulse capture` the round's own one takes
+its place, and the steps stay those of the script.
 """
 
 from __future__ import annotations
