@@ -16,7 +16,7 @@ from ..request import CaptureRequest, Kind
 from .dump_preflight import PYTHON, python_of
 from .dumped import Why, is_program_failure
 from .graph_files import GraphFiles, look_at_graph_files
-from .msprobe import keep_fp32_files, switch_of
+from .msprobe import estimate_of, keep_fp32_files, switch_of
 from .texts_dump import words
 
 CONFIG = "acl.json"
@@ -82,11 +82,7 @@ class AclDump(BaseDriver):
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
         if _is_offline(request):
             return None
-        from npulse.core.config import estimate
-
-        found = estimate.estimate_bytes(self.config(request, Path("/")))
-        least, most = found.bytes_at_least, found.bytes_at_most
-        return None if least is None or most is None else (least, most)
+        return estimate_of(self.config(request, Path("/")), request)
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         from npulse.core.config import make
@@ -104,9 +100,9 @@ class AclDump(BaseDriver):
             environment |= launcher_environment(request, round_folder)
             notes = [words("acl-python", path=str(path))]
         if request.keep_fp32:
-            lists, note = keep_fp32_files(request, round_folder)
+            lists, told = keep_fp32_files(request, round_folder)
             files += lists
-            notes.append(note)
+            notes += told
         return Plan(request.command, environment, tuple(files), notes=tuple(notes))
 
     def recorded(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Recorded:

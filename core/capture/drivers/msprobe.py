@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import Any, ClassVar
 
-from npulse.core.errors import UsageError
+from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Finding
 
 from ..base import BaseDriver
 from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, Words
 from ..launcher import STEP_ON, launcher_environment, launcher_files
-from ..request import CaptureRequest, Kind
+from ..request import FOLDERS, CaptureRequest, Kind
 from .dumped import CONFIG, recorded_dumps
 from .texts_dump import words
 
@@ -22,6 +22,9 @@ SETTINGS = (
     *("extra_info", "risk_level", "msprobe_version", "step-on"),
 )
 """What `settings` may hold, spelled as in config.json; lists with commas. step-on is the launcher's."""
+
+KEEP_DTYPE = "keep_dtype.cfg"
+MAX_ROUNDS = 100
 
 _LISTS = ("scope", "tensor_list", "data_mode")
 _SWITCHES = ("async_dump", "dump_enable", "extra_info")
@@ -86,11 +89,7 @@ class Msprobe(BaseDriver):
         )
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
-        from npulse.core.config import estimate
-
-        found = estimate.estimate_bytes(self.config(request, Path("/")))
-        least, most = found.bytes_at_least, found.bytes_at_most
-        return None if least is None or most is None else (least, most)
+        return estimate_of(self.config(request, Path("/")), request)
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
         from .dump_preflight import dump_preflight
@@ -118,9 +117,9 @@ class Msprobe(BaseDriver):
             notes.append(words("switch-off"))
         notes += glob_notes(request)
         if request.keep_fp32:
-            lists, note = keep_fp32_files(request, round_folder)
+            lists, told = keep_fp32_files(request, round_folder)
             files += lists
-            notes.append(note)
+            notes += told
         return Plan(
             argv=request.command,
             environment=launcher_environment(request, round_folder),
@@ -176,13 +175,34 @@ def last_step(steps: Any) -> int | None:
     return max(ends) if ends else None
 
 
-def keep_fp32_files(request: CaptureRequest, round_folder: Path) -> tuple[list[PlannedFile], Words]:
+def keep_fp32_files(request: CaptureRequest, round_folder: Path) -> tuple[list[PlannedFile], list[Words]]:
     """The compilers' lists of what stays in float32, and how they are taken."""
     from npulse.core.config.keep_fp32 import keep_fp32
 
-    made = keep_fp32(layers=request.keep_fp32)
-    texts = {"keep_dtype.cfg": made.keep_dtype, "modify_mixlist.json": made.modify_mixlist}
-    files = [PlannedFile(name, text) for name, text in texts.items() if text]
-    shown = ", ".join(str(round_folder / file.name) for file in files)
-    options = ", ".join(made.options)
-    return files, words("keep-fp32", files=shown, layers=", ".join(request.keep_fp32), options=options)
+    made = keep_fp32(layers=request.keep_fp32, lang=request.lang)
+    files = [PlannedFile(KEEP_DTYPE, made.keep_dtype)]
+    en, zh = (made.told(str(round_folder / KEEP_DTYPE), lang=lang) for lang in ("en", "zh"))
+    return files, list(zip(en, zh, strict=True))
+
+
+def earlier_round(request: CaptureRequest) -> Path | None:
+    """The newest round of this kind in the archive that holds raw data: the next one may take as much."""
+    folder = request.archive / FOLDERS[request.kind]
+    try:
+        rounds = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    except OSError:
+        return None
+    return next((raw for path in rounds[:MAX_ROUNDS] if any((raw := path / RAW).glob("*"))), None)
+
+
+def estimate_of(config: dict[str, Any], request: CaptureRequest) -> tuple[int, int] | None:
+    """Least and most bytes of a configuration; None where nobody can tell."""
+    from npulse.core.config import estimate
+
+    like = earlier_round(request)
+    try:
+        found = estimate.estimate_bytes(config, like=like)
+    except InputError:  # the earlier round holds something else
+        found = estimate.estimate_bytes(config)
+    least, most = found.bytes_at_least, found.bytes_at_most
+    return None if least is None or most is None else (least, most)

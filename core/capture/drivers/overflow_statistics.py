@@ -39,8 +39,8 @@ class OverflowStatistics(Msprobe):
     def check(self, request: CaptureRequest) -> None:
         super().check(request)
         mode_environment(request)
-        task = request.settings.get("task", self.task)
-        if task not in self.tasks:
+        task = request.settings.get("task")
+        if task is not None and task not in self.tasks:
             raise UsageError(
                 f"{self.id} has no task '{task}'", hint="tasks: " + ", ".join(self.tasks) + "; see --tool"
             )

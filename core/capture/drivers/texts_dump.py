@@ -42,10 +42,6 @@ TEXTS: Mapping[str, Words] = {
         "dump_enable is false: nothing is recorded before it is switched on.",
         "dump_enable 为 false：在打开开关之前不会记录任何内容。",
     ),
-    "keep-fp32": (
-        "{files} in the round leave {layers} in float32. A compiler takes them: {options}. An eager PyTorch script has no such list: put the layer under torch.autocast(device, enabled=False) with .float() inputs.",
-        "轮次目录中的 {files} 使 {layers} 保持 float32。由编译器读取：{options}。PyTorch eager 脚本没有此类列表：将该层置于 torch.autocast(device, enabled=False) 下并对输入使用 .float()。",
-    ),
     # ---- why nothing ----
     "not-started": ("The command could not be started.", "命令未能启动。"),
     "not-started-next": (

@@ -1,4 +1,4 @@
-"""Programs started as a driver plans them, in rounds of their own, with packages that play torch and msprobe."""
+"""Programs started as a driver plans them, in rounds of their own; packages that play torch and msprobe."""
 
 from __future__ import annotations
 
