@@ -124,6 +124,7 @@ def test_user_frame_is_the_innermost_of_the_user() -> None:
         "/usr/lib/python3.10/threading.py",
         "/src/pytorch/torch/nn/functional.py",
         "/opt/msprobe/core/x.py",
+        "/runs/diag/dump/a_20260101_000000/launcher/npulse_launcher.py",
         "C:\\Python\\Lib\\site-packages\\x.py",
         "<string>",
     ]
