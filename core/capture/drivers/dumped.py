@@ -189,7 +189,8 @@ def _why_nothing(
         if "No module named 'msprobe" in error:
             return words("no-msprobe", python=python), words("no-msprobe-next")
         where = safe_text(str(one.get("where", "")), 100)
-        return words("failed", where=where, error=error), words("failed-next", config=config, folder=folder)
+        key = "failed-start-next" if where == "start of msprobe" else "failed-next"
+        return words("failed", where=where, error=error), words(key, config=config, folder=folder)
     if not log.of("started"):
         n = log.total("n_evaluations")
         if n:

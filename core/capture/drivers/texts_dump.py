@@ -77,6 +77,10 @@ TEXTS: Mapping[str, Words] = {
         "npulse config check {config} says what msprobe refuses; each process's log lies in {folder}.",
         "npulse config check {config} 可说明 msprobe 拒绝的内容；各进程的日志位于 {folder}。",
     ),
+    "failed-start-next": (
+        "Try it in the program's own Python: python -c 'import msprobe.pytorch'; often numpy or torch is too new for that msprobe. npulse config check {config} says what it refuses in the configuration.",
+        "在程序自己的 Python 中尝试：python -c 'import msprobe.pytorch'；常见原因是 numpy 或 torch 对该 msprobe 过新。npulse config check {config} 可说明配置中被拒绝的内容。",
+    ),
     "own-debugger": (
         "The script made a PrecisionDebugger of its own before: its own config.json counts, and its dump_path got the data.",
         "脚本先行创建了自己的 PrecisionDebugger：以其自身的 config.json 为准，数据写入其 dump_path。",

@@ -80,8 +80,13 @@ class Msprobe(Tool):
     debugger: Any = None
 
     def prepare(self) -> None:
-        if self.debugger is None and not self.wants_model_first():
+        if self.debugger is None and self.is_early_safe() and not self.wants_model_first():
             self.make(None)
+
+    def is_early_safe(self) -> bool:
+        """From 8.x on. 1.x replaces functions that parts of torch need which are imported later."""
+        major = version_of("mindstudio-probe").partition(".")[0]
+        return major.isdecimal() and int(major) >= 8
 
     def wants_model_first(self) -> bool:
         """Of versions whose `start` takes no model."""

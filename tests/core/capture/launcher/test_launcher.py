@@ -187,6 +187,24 @@ def test_version_whose_start_takes_no_model_gets_it_when_it_is_made(tmp_path: Pa
     assert ran.calls() == [["made", "model Linear", "start", "stop", "step"]]
 
 
+@pytest.mark.parametrize(("version", "is_early"), [("26.2.0", True), ("8.3.3", True), ("1.2.2", False)])
+def test_versions_that_may_be_made_early_are_and_others_at_the_first_call(
+    tmp_path: Path, version: str, is_early: bool
+) -> None:
+    packages = tmp_path / "packages"
+    shutil.copytree(PACKAGES, packages)
+    (about,) = packages.glob("mindstudio_probe*")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: mindstudio-probe\nVersion: {version}\n")
+    script = """
+        import glob, torch
+        print("early" if glob.glob("diag/round/raw/calls.*") else "not yet")
+        torch.nn.Linear()(1)
+    """
+    ran = program(tmp_path / "program", script, packages=packages).run()
+    assert ran.console == ("early\n" if is_early else "not yet\n")
+    assert ran.calls() == [["made", *STEP]]
+
+
 # ---- other processes ----
 
 
