@@ -1,7 +1,8 @@
 """What every driver is: how one tool is checked, started, watched, stopped, and what it recorded.
 
 A driver starts nothing itself and writes nothing: it says what shall be started and written (`Plan`), and
-reads what lies in the round afterwards (`Recorded`). Everything that happens, happens in `session.py`; so
+reads what lies in the round afterwards (`Recorded`). One exception: an overflow capture that keeps only the
+tensors before the first anomaly removes the others, of its own round, in `wants_stop` and `finish`. Everything that happens, happens in `session.py`; so
 `--dry-run` prints exactly what would run.
 """
 
