@@ -61,8 +61,8 @@ TEXTS: Mapping[str, Words] = {
         "Python（{python}）已运行，但没有进程导入 torch：脚本提前结束，或并非 PyTorch 程序。",
     ),
     "no-torch-next": (
-        "Read the console of the round for the script's own error.",
-        "在该轮次的控制台输出中查看脚本自身的错误。",
+        "Read the console of the round for the script's own error. A MindSpore program marks its steps with npulse.hook.",
+        "在该轮次的控制台输出中查看脚本自身的错误。MindSpore 程序需用 npulse.hook 标出各步。",
     ),
     "no-msprobe": (
         "msprobe is not installed in the Python that the command runs ({python}).",

@@ -37,7 +37,7 @@ class _C:
         return _state["graph"]
 
 
-from . import amp, nn, optim, utils  # noqa: E402
+from . import amp, nn, optim, utils  # noqa: E402, F401
 
 if os.environ.get("DOUBLE_TORCH_BROKEN"):
     raise RuntimeError("this torch cannot be loaded")
