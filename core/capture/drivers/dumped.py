@@ -195,8 +195,16 @@ def _why_nothing(
         n = log.total("n_evaluations")
         if n:
             return words("only-evaluation", n=n), words("only-evaluation-next")
+        if ended.exit_status != 0 or ended.stopped_by:
+            return words("ended-before", how=_how_it_ended(ended)), words("ended-before-next")
         return words("no-model"), words("no-model-next", config=config)
     return _why_started_in_vain(request, round_folder, dumped, log)
+
+
+def _how_it_ended(ended: Ended) -> Words:
+    status = words("exit-status", n=ended.exit_status)
+    how = status if ended.signal is None else words("by-signal", n=int(ended.signal))
+    return words("stopped-by", who=ended.stopped_by, how=how) if ended.stopped_by else how
 
 
 def _why_started_in_vain(

@@ -97,6 +97,17 @@ TEXTS: Mapping[str, Words] = {
         "See that the script calls debugger.start() before the forward pass and stop() and step() behind each step.",
         "确认脚本在前向之前调用 debugger.start()，并在每步之后调用 stop() 和 step()。",
     ),
+    "ended-before": (
+        "The program ended ({how}) before its first forward pass.",
+        "程序在首次前向之前结束（{how}）。",
+    ),
+    "ended-before-next": (
+        "Read the console of the round for its own error, or give it more time.",
+        "在该轮次的控制台输出中查看其自身的错误，或给它更多时间。",
+    ),
+    "exit-status": ("exit status {n}", "退出状态 {n}"),
+    "by-signal": ("signal {n}", "信号 {n}"),
+    "stopped-by": ("{how}, stopped by: {who}", "{how}，停止原因：{who}"),
     "no-model": (
         "No module with parameters was called, so no step began.",
         "没有调用任何带参数的模块，因此没有开始任何一步。",

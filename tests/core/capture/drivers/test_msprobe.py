@@ -249,6 +249,18 @@ def test_nothing_recorded_has_a_cause_and_a_next_step(
     assert all((*found.why, *found.next_step))
 
 
+@pytest.mark.parametrize(
+    ("ended", "how"),
+    [((1, None, ""), "(exit status 1)"), ((None, signal.SIGINT, "user"), "(signal 2, stopped by: user)")],
+)
+def test_a_program_that_ended_before_its_first_forward_pass(
+    ran: Program, ended: tuple[int | None, int | None, str], how: str
+) -> None:
+    noted(ran, {"event": "armed"}, {**ENDED, "n_calls": 0, "n_steps": 0})
+    ran.ended = Ended(*ended, False, ran.round / "console.log")
+    assert f"ended {how} before its first forward pass" in ran.recorded.why[0]
+
+
 def test_a_list_that_matches_nothing_is_told_by_empty_indexes(tmp_path: Path) -> None:
     made = program(tmp_path, EMPTY, names=("conv9",))
     noted(made, *STARTED, ENDED)
