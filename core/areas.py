@@ -140,7 +140,15 @@ AREAS: tuple[Area, ...] = (
         reports=".device.run_report",
         criteria=".device.criteria",
     ),
-    Area("rounds", "rounds", ("Rounds", "轮次"), ("what changed between attempts", "各轮之间的变化")),
+    Area(
+        "rounds",
+        "rounds",
+        ("Rounds", "轮次"),
+        ("what changed between attempts", "各轮之间的变化"),
+        rules=".rounds.rules",
+        reports=".rounds.run_report",
+        criteria=".rounds.criteria",
+    ),
 )
 
 
@@ -162,7 +170,9 @@ def first_area(run: Run) -> str:
     if capture_pairs(run):
         return "precision"
     kinds = [KINDS[artifact.kind] for artifact in run.artifacts if KINDS[artifact.kind].is_read]
-    found = {kind.areas[-1] if "overflow" in kind.areas else kind.area for kind in kinds}
+    found = {
+        "overflow" if kind.area == "precision" and "overflow" in kind.areas else kind.area for kind in kinds
+    }
     return next((area.id for area in AREAS if area.is_built and area.id in found), "precision")
 
 

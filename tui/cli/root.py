@@ -211,6 +211,19 @@ def diff(
     return run_diff(options, run_a, run_b or run_a, round_b=round_b, top=top)
 
 
+@app.command(short_help="The story of an archive, a line a round.")
+@o.with_analyse_options
+def rounds(
+    archive: Annotated[Path, typer.Argument(help="A folder with rounds, as npulse capture writes them.")],
+    *,
+    options: o.AnalyseOptions,
+) -> int:
+    """What each round changed in its configuration, and what it bought or cost in every area's figures."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "rounds", [archive])
+
+
 @app.command(short_help="Follow a folder, one line a finding.")
 def watch(
     path: Annotated[Path, typer.Argument(help="The folder (or file) that tools write into.", metavar="DIR")],

@@ -1,0 +1,205 @@
+"""The story of an archive as a report: what became worse or better, with what was set otherwise before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from npulse.core.findings import Finding, Location, Report, Severity, verdict_from
+from npulse.core.text import Lang, columns_of, safe_text, say
+
+from .story import AREA, Story, StoryRow
+from .table import rounds_table
+from .texts import TEXTS
+from .words import (
+    before_of,
+    changes_since,
+    changes_text,
+    figure_text,
+    from_to,
+    heading_of,
+    listed_changes,
+    outcome_and_ending,
+    started_text,
+)
+
+SHOWN_ROUNDS = 200
+
+
+def report(story: Story, lang: Lang = "en", *, tables: bool = False) -> Report:
+    """Findings about the newest figures first; one line a round for people."""
+    findings = tuple(_findings(story, lang))
+    counts: Counter[str] = Counter(rounds=len(story.rows))
+    for row in story.rows:
+        counts["changes"] += len(row.changes)
+        counts["better"] += len(row.of_state("better"))
+        counts["worse"] += len(row.of_state("worse"))
+        counts["nothing_recorded"] += row.facts.outcome == "nothing"
+    return Report(
+        command=AREA,
+        run=str(story.root),
+        verdict=verdict_from(
+            findings, story.problems, has_unknown=not story.rows or not _says_anything(story)
+        ),
+        findings=findings,
+        counts=dict(counts),
+        summary={"rounds": [_facts(story, row) for row in story.rows]},
+        problems=story.problems,
+        tables={AREA: rounds_table(story)} if tables else {},
+        told=tuple(told(story, lang)),
+    )
+
+
+def _says_anything(story: Story) -> bool:
+    return any(row.cells or row.facts.outcome for row in story.rows)
+
+
+def told(story: Story, lang: Lang) -> Iterator[str]:
+    """How many rounds from when to when, then a line a round with the figures that some round has."""
+    yield span_text(story, lang)
+    if not story.rows:
+        return
+    figures = [name for name in _known_figures(story)]
+    heads = [say(TEXTS, f"head-{name}", lang) for name in ("round", "kind", "started", "outcome")]
+    rows = [[*heads, *(heading_of(name, lang) for name in figures), say(TEXTS, "head-changes", lang)]]
+    for row in story.rows[-SHOWN_ROUNDS:]:
+        cells = [
+            safe_text(row.name or story.root.name, 48),
+            row.area,
+            started_text(row) or "?",
+            outcome_and_ending(row, lang),
+        ]
+        cells += [figure_text(row, name, lang) for name in figures]
+        rows.append([*cells, changes_text(row, lang)])
+    yield from (f"  {line}" for line in columns_of(rows, left=range(len(rows[0]))))
+
+
+def _known_figures(story: Story) -> list[str]:
+    from .figures import FIGURES
+
+    return [one.id for one in FIGURES if any(one.id in row.cells for row in story.rows)]
+
+
+def span_text(story: Story, lang: Lang) -> str:
+    """How many rounds, and from when to when."""
+    n = len(story.rows)
+    if n < 2:
+        return say(TEXTS, "told-one" if n else "told-none", lang)
+    times = [text for text in map(started_text, story.rows) if text]
+    if not times:
+        return say(TEXTS, "told-rounds-no-time", lang, n=n)
+    return say(TEXTS, "told-rounds", lang, n=n, first=times[0], last=times[-1])
+
+
+# ---- findings ----
+
+
+def _findings(story: Story, lang: Lang) -> list[Finding]:
+    """What is worse now, what did not record, what is better; then what was once worse."""
+    newest = {name: row.name for row in story.rows for name in row.cells}
+    found: list[tuple[int, int, Finding]] = []
+    for place, row in enumerate(story.rows):
+        for finding in row_findings(story, row, newest, lang):
+            rank = {"warning": 0, "note": 1 if finding.rule == f"{AREA}.better" else 2}[finding.severity]
+            found.append((rank, -place, finding))
+    found.sort(key=lambda one: one[:2])
+    return [finding for _, _, finding in found]
+
+
+def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang) -> Iterator[Finding]:
+    """What one round says. newest: of each figure the round that has it last."""
+    if row.facts.outcome == "nothing":
+        why = row.facts.why[lang == "zh"]
+        message = say(TEXTS, "message-nothing", lang, why=f": {safe_text(why, 400)}" if why else "")
+        step = safe_text(row.facts.next_step[lang == "zh"], 400) or say(TEXTS, "next-nothing", lang)
+        yield _finding(story, row, "nothing-recorded", "warning", message, step)
+    if row.facts.outcome == "open":
+        folder = safe_text(row.facts.manifest.rsplit("/", 1)[0] if "/" in row.facts.manifest else ".", 200)
+        step = say(TEXTS, "next-open", lang, folder=folder)
+        yield _finding(story, row, "open", "warning", say(TEXTS, "message-open", lang), step)
+    for state in ("worse", "better"):
+        names = [name for name, told in row.states.items() if told == state]
+        for since in dict.fromkeys(row.since[name] for name in names):
+            own = [name for name in names if row.since[name] == since]
+            is_now = any(newest.get(name) == row.name for name in own)
+            severity: Severity = "warning" if state == "worse" and is_now else "note"
+            yield _changed(story, row, own, state, since, severity, lang)
+
+
+def _changed(
+    story: Story, row: StoryRow, names: list[str], state: str, since: str, severity: Severity, lang: Lang
+) -> Finding:
+    values = {
+        "figures": ", ".join(from_to(story, row, name, lang) for name in names),
+        "since": safe_text(since, 60),
+        "changes": listed_changes(changes_since(story, row, since), lang),
+    }
+    message = say(TEXTS, f"message-{state}", lang, **values)
+    step = say(TEXTS, f"next-{state}", lang, since=safe_text(since, 80), round=safe_text(row.name, 80))
+    figures: dict[str, Any] = {}
+    for name in names:
+        before, after = before_of(story, row, name), row.cells[name]
+        figures |= {f"{name}_before": before.value if before else None, f"{name}_after": after.value}
+    figures["since"] = since
+    return _finding(story, row, state, severity, message, step, figures)
+
+
+def _finding(
+    story: Story,
+    row: StoryRow,
+    rule: str,
+    severity: Severity,
+    message: str,
+    next_step: str,
+    figures: dict[str, Any] | None = None,
+) -> Finding:
+    roles = {"better": "ok", "worse": "suspect"}
+    return Finding(
+        area=AREA,
+        severity=severity,
+        rule=f"{AREA}.{rule}",
+        role=roles.get(rule, "unknown"),  # type: ignore[arg-type]
+        subject=row.name or story.root.name,
+        message=message,
+        next_step=next_step,
+        figures=figures or {},
+        location=Location(artifact=row.facts.manifest or None),
+    )
+
+
+# ---- for programs ----
+
+
+def _facts(story: Story, row: StoryRow) -> dict[str, Any]:
+    facts = row.facts
+    told: dict[str, Any] = {
+        "round": row.name,
+        "kind": row.area,
+        "tool": facts.tool or None,
+        "command": list(facts.command) or None,
+        "started": started_text(row) or None,
+        "duration_s": facts.duration_s,
+        "outcome": facts.outcome or None,
+        "exit_status": facts.exit_status,
+        "signal": facts.signal or None,
+        "changes": [
+            {
+                "group": one.group,
+                "key": one.key,
+                "change": one.kind,
+                "before": one.before,
+                "after": one.after,
+                "since": one.since,
+            }
+            for one in row.changes
+        ]
+        if row.has_settings
+        else None,
+        "figures": {
+            name: {"value": cell.value, "state": row.states.get(name), "since": row.since.get(name)}
+            for name, cell in row.cells.items()
+        },
+        "verdicts": {one.area: one.verdict for one in row.said},
+    }
+    return {name: value for name, value in told.items() if value is not None}

@@ -1,0 +1,70 @@
+"""How the story of an archive is asked for (core/analysis.py).
+
+It is about all rounds at once: asked for one round, or in a comparison of two runs, it says nothing of its
+own, since each area tells its figures there itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
+from npulse.core.errors import InputError, UsageError
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.run.discover import discover
+from npulse.core.run.model import Run
+from npulse.core.run.selection import check_round
+
+from .report import report
+from .story import story
+
+
+def reports_of(
+    run: Run,
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[AreaReport, ...]:
+    """Nothing: what could be said here, the other areas say."""
+    return ()
+
+
+def newest_of(
+    run: Run,
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Newest | None:
+    """Nothing: a single round has no story."""
+    return None
+
+
+def report_of(
+    paths: Sequence[Path],
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> AreaReport:
+    """The story of the archive. InputError where nothing was recognised, UsageError for options that choose
+    within one round."""
+    if len(paths) != 1:
+        raise UsageError("give one archive", hint="npulse rounds ARCHIVE; two rounds: npulse diff")
+    for word, value in (("--round", options.round_name), ("--pair", options.pair_name)):
+        if value is not None:
+            raise UsageError(f"{word} chooses nothing here: all rounds are told", hint=f"leave {word} out")
+    if options.criteria:
+        from .criteria import Criteria
+
+        Criteria.parse(options.criteria)
+    run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
+    check_round(run, options)
+    if not run.artifacts:
+        raise InputError(
+            "nothing was recognised here", path=paths[0], hint="npulse capture KIND -- COMMAND writes rounds"
+        )
+    found = story(run, options, progress=progress, is_cancelled=is_cancelled)
+    return AreaReport("", run.path.name, report(found, options.lang, tables=options.tables))

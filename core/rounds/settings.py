@@ -1,0 +1,161 @@
+"""How a round was set up, as groups of keys and values, and what of that is not as it was before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem
+from npulse.core.formats.environment import read_environment
+from npulse.core.formats.settings_json import flattened, read_settings_json
+from npulse.core.run.model import Artifact, Run
+
+CONFIGS = frozenset(("msprobe.config", "cann.acl_config"))
+"""Kinds of artifact whose keys are compared."""
+LISTINGS = frozenset(("device.environment",))
+GROUPS = ("command", "request", "config", "environment", "versions", "git", "input", "inputs")
+"""Tables of a manifest that say how a round was set up. A file's group is its name."""
+
+MAX_CHANGES = 2_000
+HIDDEN = "***"
+_IS_SECRET = re.compile(r"TOKEN|PASSW|SECRET|CREDENTIAL|PRIVATE_?KEY|API_?KEY|ACCESS_?KEY", re.IGNORECASE)
+_OF_SESSION = re.compile(
+    r"_|PWD|OLDPWD|SHLVL|TERM|TERM_\w+|LS_COLORS|LINES|COLUMNS|HIST\w+|SSH_\w+|TMUX\w*|STY|WINDOW|HOSTNAME|"
+    r"XDG_\w+|DBUS_\w+|LESS\w*|MAIL|LOGNAME|USER|HOME|PS1|PROMPT_COMMAND|NPULSE_\w+|RANDOM|SECONDS"
+)
+_NOT_SET = frozenset(("dump_path", "output_path", "dump.dump_path"))
+"""Where a capture goes is another place every time: no difference of what was set."""
+_OTHERWISE_EACH_TIME = frozenset(("dirty_files", "time", "host", "pid"))
+
+ChangeKind = Literal["added", "removed", "changed"]
+Groups = Mapping[str, Mapping[str, str]]
+"""Group ("environment", "config.json") to its keys and values, raw texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One key that is not what it was. before, after: None where it was not set. since: the round that it is
+    compared with, the last one before that recorded the group."""
+
+    group: str
+    key: str
+    before: str | None
+    after: str | None
+    since: str
+
+    @property
+    def kind(self) -> ChangeKind:
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+    @property
+    def name(self) -> str:
+        """The key as it is told: the names of variables and flags stand for themselves."""
+        is_plain = self.group in ("environment", "command", "request", "config")
+        return self.key if is_plain else f"{self.group} {self.key}".rstrip()
+
+
+def groups_of(
+    run: Run, artifacts: Iterable[Artifact], record: Mapping[str, Any] | None, problems: list[Problem]
+) -> Groups:
+    """All groups that a round recorded. What cannot be read becomes a Problem, and no group."""
+    root = run.path if run.path.is_dir() else None
+    found: dict[str, Mapping[str, str]] = {}
+    for group in GROUPS:
+        told = _table(group, record.get(group)) if record is not None else None
+        if told is not None:
+            found[group] = told
+    for artifact in artifacts:
+        try:
+            if artifact.kind in CONFIGS:
+                name = artifact.relative.rsplit("/", 1)[-1]
+                keys = read_settings_json(artifact.path, root=root)
+                found.setdefault(name, {key: text for key, text in keys.items() if key not in _NOT_SET})
+            elif artifact.kind in LISTINGS and "environment" not in found:
+                environment = read_environment(artifact.path, root=root)
+                problems += environment.problems
+                found["environment"] = _shown({one.name: one.value for one in environment.variables})
+        except InputError as error:
+            problems.append(Problem.from_error(error, artifact.relative))
+    return found
+
+
+def changes_between(before: Mapping[str, tuple[str, Mapping[str, str]]], after: Groups) -> tuple[Change, ...]:
+    """What is set otherwise. before: each group as it was last recorded, with the name of that round.
+
+    A group that was never recorded before, or is not now, tells of no change: unknown is not changed.
+    """
+    found: list[Change] = []
+    for group, keys in after.items():
+        if group not in before:
+            continue
+        since, old = before[group]
+        for key in dict.fromkeys((*old, *keys)):
+            if old.get(key) != keys.get(key):
+                found.append(Change(group, key, old.get(key), keys.get(key), since))
+    return tuple(found[:MAX_CHANGES])
+
+
+def _table(group: str, value: Any) -> Mapping[str, str] | None:
+    """A group of a manifest as keys and values; None where it says nothing of it."""
+    if group == "command":
+        words = value.split() if isinstance(value, str) else value
+        if not isinstance(words, list) or not words:
+            return None
+        return command_keys([word for word in words if isinstance(word, str)])
+    if isinstance(value, list):
+        value = {_named(one, place): one for place, one in enumerate(value)}
+    if not isinstance(value, Mapping):
+        return None
+    keys = {key: text for key, text in flattened(value) if key.split(".")[-1] not in _OTHERWISE_EACH_TIME}
+    return _shown(keys) if group == "environment" else keys
+
+
+def _named(value: Any, place: int) -> str:
+    """What an entry of a list is called: by its own name or path where it has one."""
+    if isinstance(value, Mapping):
+        for key in ("name", "path"):
+            if isinstance(value.get(key), str):
+                return str(value[key]).rsplit("/", 1)[-1]
+    return str(place + 1)
+
+
+def command_keys(words: list[str]) -> Mapping[str, str]:
+    """A command as keys: flags with what stands behind them, the other words by their place ("word 2").
+
+    A word behind a flag is taken for its value unless it is a flag too: the same for every round.
+    """
+    found: dict[str, str] = {}
+    at = n_plain = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if not _is_flag(word):
+            n_plain += 1
+            found["command" if n_plain == 1 else f"word {n_plain}"] = word
+            continue
+        name, equals, value = word.partition("=")
+        if not equals and at < len(words) and not _is_flag(words[at]):
+            value = words[at]
+            at += 1
+        if _IS_SECRET.search(name):
+            value = HIDDEN
+        found[name] = f"{found[name]} {value}" if name in found else value
+    return found
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word[0] == "-" and not word[1].isdigit() and word[1] != "."
+
+
+def _shown(variables: Mapping[str, str]) -> Mapping[str, str]:
+    """Without what belongs to the session; secrets are compared but never shown."""
+    return {
+        name: HIDDEN if _IS_SECRET.search(name) else value
+        for name, value in variables.items()
+        if not _OF_SESSION.fullmatch(name)
+    }

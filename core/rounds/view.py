@@ -1,0 +1,181 @@
+"""The story of an archive as a pane shows it; see `AreaView`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from npulse.core.findings import Finding, Report
+from npulse.core.rules import Rule
+from npulse.core.table import Table
+from npulse.core.text import Lang, safe_text, say
+from npulse.core.views import Detail, Strip, first_figures
+
+from .figures import BY_ID
+from .report import report, row_findings
+from .rules import RULES
+from .story import AREA, Story, StoryRow
+from .table import STATE, SUBJECT, rounds_table
+from .texts import TEXTS
+from .words import (
+    before_of,
+    change_text,
+    changes_text,
+    figure_text,
+    from_to,
+    heading_of,
+    moment_text,
+    ordered,
+    outcome_and_ending,
+    value_text,
+)
+
+__all__ = ["SUBJECT", "RoundsView", "rounds_view"]
+
+MAX_FACTS = 400
+LONG = 400
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsView:
+    """A story at one moment. Row numbers are places in `found.rows`."""
+
+    found: Story
+    report: Report
+    table: Table
+    lang: Lang
+
+    @property
+    def is_complete(self) -> bool:
+        return self.found.is_complete
+
+    def detail(self, row: int, lang: Lang) -> Detail:
+        one = self.found.rows[row]
+        step = next((f.next_step for f in self._findings(one, lang) if f.rule != f"{AREA}.better"), "")
+        return Detail(
+            name=one.name or self.found.root.name,
+            headline=self.headline(row, lang),
+            facts=tuple(self._facts(one, lang))[:MAX_FACTS],
+            next_step=step,
+        )
+
+    def headline(self, row: int, lang: Lang) -> str:
+        """What came of the round, and which figures are better or worse than before."""
+        one = self.found.rows[row]
+        text = say(TEXTS, "headline", lang, outcome=outcome_and_ending(one, lang))
+        for state in ("worse", "better"):
+            names = [name for name, told in one.states.items() if told == state]
+            if names:
+                told = ", ".join(from_to(self.found, one, name, lang) for name in names)
+                text += say(TEXTS, f"head-{state}", lang, figures=told)
+        unknown = [heading_of(name, lang) for name in one.of_state("unknown")]
+        if unknown:
+            text += say(TEXTS, "head-unknown", lang, figures=", ".join(unknown))
+        if not one.is_complete:
+            text += f" {say(TEXTS, 'asking', lang)}"
+        return text
+
+    def _facts(self, row: StoryRow, lang: Lang) -> Iterator[tuple[str, str]]:
+        """What was set otherwise, key by key; each figure; what each area says; how it was captured."""
+        if not row.changes:
+            yield say(TEXTS, "head-changes", lang), changes_text(row, lang)
+        for change in ordered(row.changes):
+            before, after = (value_text(one, LONG) for one in (change.before, change.after))
+            yield safe_text(change.name, 120), f"{before} -> {after}"
+        for name in row.cells:
+            yield heading_of(name, lang), self._figure(row, name, lang)
+        for said in row.said:
+            values = {
+                "verdict": said.verdict.upper(),
+                "n_errors": said.n_errors,
+                "n_warnings": said.n_warnings,
+            }
+            first = f"; {said.rule} {safe_text(said.subject, 80)}" if said.rule else ""
+            yield said.area, f"{values['verdict']}, E {said.n_errors}, W {said.n_warnings}{first}"
+        facts = row.facts
+        if why := facts.why[lang == "zh"]:
+            yield say(TEXTS, "fact-why", lang), safe_text(why, LONG)
+        for warning in facts.warnings[:20]:
+            yield say(TEXTS, "fact-warning", lang), safe_text(warning, LONG)
+        told = (
+            ("fact-note", facts.note),
+            ("fact-command", " ".join(facts.command)),
+            ("fact-tool", facts.tool),
+            ("head-started", moment_text(facts.started_ns)),
+            ("fact-ended", moment_text(facts.ended_ns)),
+            ("fact-manifest", facts.manifest),
+            ("fact-files", f"{row.n_files:,} ({row.size_bytes / 1e6:,.1f} MB)"),
+        )
+        for key, text in told:
+            if text:
+                yield say(TEXTS, key, lang), safe_text(text, LONG)
+        for key, text in facts.recorded.items():
+            yield safe_text(key, 40), safe_text(text, 120)
+
+    def _figure(self, row: StoryRow, name: str, lang: Lang) -> str:
+        before = before_of(self.found, row, name)
+        cell, text = row.cells[name], figure_text(row, name, lang)
+        if cell.why:
+            text = f"{text} ({safe_text(cell.why, 60)})"
+        if before is None:
+            return text
+        since = say(TEXTS, "since", lang, round=safe_text(row.since[name], 60))
+        return f"{text}, {since} {BY_ID[name].text(before)}"
+
+    def _findings(self, row: StoryRow, lang: Lang) -> list[Finding]:
+        newest = {name: one.name for one in self.found.rows for name in one.cells}
+        return list(row_findings(self.found, row, newest, lang))
+
+    def finding(self, row: int, lang: Lang) -> Finding:
+        """What the report says of the round, else the round as a note."""
+        one = self.found.rows[row]
+        said = self._findings(one, lang)
+        if said:
+            return said[0]
+        return Finding(
+            area=AREA,
+            severity="note",
+            rule=f"{AREA}.better",
+            role="ok",
+            subject=one.name or self.found.root.name,
+            message=self.headline(row, lang),
+            figures={name: cell.value for name, cell in one.cells.items()},
+            told=tuple(change_text(change) for change in ordered(one.changes)[:40]),
+        )
+
+    def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
+        return first_figures(finding.figures)
+
+    def where(self, row: int, lang: Lang) -> list[str]:
+        """The manifest, then of each figure what it is of and with what it was compared."""
+        one = self.found.rows[row]
+        lines = [f"{say(TEXTS, 'fact-manifest', lang)}: {safe_text(one.facts.manifest, LONG) or '-'}"]
+        lines += [f"{heading_of(name, lang)}: {self._figure(one, name, lang)}" for name in one.cells]
+        rules: Sequence[Rule] = RULES[:1]
+        return [*lines, *(f"{rule.id}: {rule.threshold[lang == 'zh']}" for rule in rules)]
+
+    def meaning(self, column: str, lang: Lang) -> str:
+        key = "col-figure" if column.removesuffix(STATE) in BY_ID else f"col-{column}"
+        return say(TEXTS, key, lang) if key in TEXTS else ""
+
+    def place(self, row: int) -> tuple[Path, int | None] | None:
+        """The manifest of the round."""
+        manifest = self.found.rows[row].facts.manifest
+        path = self.found.root / manifest if manifest else None
+        return (path, None) if path is not None and path.is_file() else None
+
+    def row_of(self, finding: Finding) -> int | None:
+        names = [row.name or self.found.root.name for row in self.found.rows]
+        return names.index(finding.subject) if finding.subject in names else None
+
+    def strip(self, row: int) -> tuple[Strip, int] | None:
+        return None
+
+    def translated(self, lang: Lang) -> RoundsView:
+        return replace(self, report=report(self.found, lang), lang=lang)
+
+
+def rounds_view(found: Story, lang: Lang) -> RoundsView:
+    """All that a pane shows of a story."""
+    return RoundsView(found, report(found, lang), rounds_table(found), lang)

@@ -1,0 +1,163 @@
+"""What is said of a round, its changes and its figures in few words: for report, detail and pane alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from npulse.core.text import Lang, safe_text, say
+
+from .figures import BY_ID, Cell
+from .settings import Change
+from .story import Story, StoryRow
+from .texts import TEXTS
+
+MAX_VALUE = 40
+_WORTH: tuple[str, ...] = (
+    "config",
+    "command",
+    "request",
+    "environment",
+    "",
+    "input",
+    "inputs",
+    "git",
+    "versions",
+)
+"""Groups of settings in the order in which a change of them is told; "" stands for files."""
+
+
+def outcome_text(row: StoryRow, lang: Lang) -> str:
+    """What came of it in one or two words."""
+    facts = row.facts
+    is_unread = bool(facts.manifest) and not facts.is_read
+    if is_unread:
+        return say(TEXTS, "outcome-unread", lang)
+    if not facts.outcome and (ending := ending_text(row, lang)):
+        return ending
+    return say(TEXTS, f"outcome-{facts.outcome}", lang)
+
+
+def outcome_and_ending(row: StoryRow, lang: Lang) -> str:
+    """Both, each once."""
+    parts = dict.fromkeys((outcome_text(row, lang), ending_text(row, lang)))
+    return ", ".join(part for part in parts if part)
+
+
+def ending_text(row: StoryRow, lang: Lang) -> str:
+    """Exit status or signal, and what stopped it; "" where nothing tells."""
+    facts, parts = row.facts, []
+    if facts.signal:
+        parts.append(say(TEXTS, "signal", lang, signal=safe_text(facts.signal, 30)))
+    elif facts.exit_status is not None:
+        parts.append(say(TEXTS, "exit", lang, n=facts.exit_status))
+    if facts.stopped_by:
+        parts.append(say(TEXTS, "stopped", lang, by=safe_text(facts.stopped_by, 30)))
+    return ", ".join(parts)
+
+
+def started_text(row: StoryRow) -> str:
+    """When it began, as the clock on the wall showed it; "" where nothing tells."""
+    return moment_text(row.facts.started_ns)
+
+
+def moment_text(at_ns: int | None) -> str:
+    if at_ns is None:
+        return ""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_ns / 1e9))
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def value_text(value: str | None, limit: int = MAX_VALUE) -> str:
+    """A value of a setting, short and safe; an empty one is seen as one."""
+    if value is None:
+        return "-"
+    return safe_text(value, limit) if value else "''"
+
+
+def change_text(change: Change, arrow: str = "->", limit: int = MAX_VALUE) -> str:
+    """A change in few words: KEY 0 -> 1, +KEY 1, -KEY."""
+    name = safe_text(change.name, 60)
+    if change.kind == "added":
+        return f"+{name} {value_text(change.after, limit)}".rstrip()
+    if change.kind == "removed":
+        return f"-{name}"
+    before, after = _apart(change.before or "", change.after or "", limit)
+    return f"{name} {value_text(before, limit)} {arrow} {value_text(after, limit)}"
+
+
+def _apart(before: str, after: str, limit: int) -> tuple[str, str]:
+    """Two long values from where they differ: a path is the same for most of it."""
+    if len(before) <= limit and len(after) <= limit:
+        return before, after
+    same = next((at for at, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    start = max(0, min(same, len(before), len(after)) - 8)
+    return (f"..{before[start:]}", f"..{after[start:]}") if start else (before, after)
+
+
+def ordered(changes: Iterable[Change]) -> list[Change]:
+    """What a user sets by hand first, what changes with a machine last."""
+
+    def worth(change: Change) -> int:
+        return _WORTH.index(change.group) if change.group in _WORTH else _WORTH.index("")
+
+    return sorted(changes, key=worth)
+
+
+def changes_text(row: StoryRow, lang: Lang, arrow: str = "->", n_most: int = 3, limit: int = 24) -> str:
+    """The first changes of a round; that there is none, or that nothing is known of it."""
+    if not row.has_settings:
+        return say(TEXTS, "no-settings", lang)
+    if not row.changes:
+        return say(TEXTS, "first-settings" if row.is_first_recorded else "no-changes", lang)
+    told = [change_text(change, arrow, limit) for change in ordered(row.changes)[:n_most]]
+    if len(row.changes) > n_most:
+        told.append(say(TEXTS, "more-changes", lang, n=len(row.changes) - n_most))
+    return "; ".join(told)
+
+
+def figure_text(row: StoryRow, name: str, lang: Lang) -> str:
+    """A figure with its word: 0.9998 better; "" where the round has none."""
+    cell, state = row.cells.get(name), row.states.get(name, "")
+    if cell is None:
+        return ""
+    text = BY_ID[name].text(cell)
+    is_told = state in ("better", "worse", "same")
+    return f"{text} {say(TEXTS, f'state-{state}', lang)}" if is_told else text
+
+
+def heading_of(name: str, lang: Lang) -> str:
+    return BY_ID[name].heading[1 if lang == "zh" else 0]
+
+
+def from_to(story: Story, row: StoryRow, name: str, lang: Lang, arrow: str = "->") -> str:
+    """A figure of a round against the one before: last cosine 0.9958 -> 0.9998."""
+    before = before_of(story, row, name)
+    values = {
+        "before": BY_ID[name].text(before) if before else "?",
+        "after": BY_ID[name].text(row.cells[name]),
+    }
+    text = say(TEXTS, "from-to", lang, name=heading_of(name, lang), **values)
+    return text.replace("->", arrow)
+
+
+def before_of(story: Story, row: StoryRow, name: str) -> Cell | None:
+    """The figure as the round had it that this one is compared with."""
+    since = row.since.get(name)
+    return next((one.cells.get(name) for one in story.rows if one.name == since), None)
+
+
+def changes_since(story: Story, row: StoryRow, since: str) -> list[Change]:
+    """What was set otherwise in the rounds behind `since`, up to this one."""
+    names = [one.name for one in story.rows]
+    start, end = names.index(since) + 1 if since in names else 0, names.index(row.name) + 1
+    return ordered(change for one in story.rows[start:end] for change in one.changes)
+
+
+def listed_changes(changes: Sequence[Change], lang: Lang, arrow: str = "->", n_most: int = 4) -> str:
+    told = [change_text(change, arrow) for change in changes[:n_most]]
+    if len(changes) > n_most:
+        told.append(say(TEXTS, "more-changes", lang, n=len(changes) - n_most))
+    return "; ".join(told) or say(TEXTS, "unchanged-here", lang)
