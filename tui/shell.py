@@ -220,6 +220,14 @@ class Shell(App[int], inherit_bindings=False):
             pane.retranslate()
         self.refresh_header()
 
+    async def show_round_in(self, index: int, area: str) -> None:
+        """Show a round of the run, in the pane of an area."""
+        if self.opened is not None and 0 <= index < len(self.opened.rounds):
+            self.round_index = index
+            with self.batch_update():
+                self.feed_all()
+                await self.main.show_pane(area)
+
     # ---- services for panes and screens ----
 
     def tr(self, text_id: str, **values: Any) -> str:

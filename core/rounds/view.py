@@ -86,13 +86,10 @@ class RoundsView:
         for name in row.cells:
             yield heading_of(name, lang), self._figure(row, name, lang)
         for said in row.said:
-            values = {
-                "verdict": said.verdict.upper(),
-                "n_errors": said.n_errors,
-                "n_warnings": said.n_warnings,
-            }
-            first = f"; {said.rule} {safe_text(said.subject, 80)}" if said.rule else ""
-            yield said.area, f"{values['verdict']}, E {said.n_errors}, W {said.n_warnings}{first}"
+            n_told = {"E": said.n_errors, "W": said.n_warnings}
+            counted = "".join(f" {letter} {n}" for letter, n in n_told.items() if n)
+            first = f": {said.rule} {safe_text(said.subject, 80)}" if said.rule else ""
+            yield said.area, f"{said.verdict.upper()}{counted}{first}"
         facts = row.facts
         if why := facts.why[lang == "zh"]:
             yield say(TEXTS, "fact-why", lang), safe_text(why, LONG)

@@ -105,6 +105,28 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "live.recorded-rows": ("{n:,} rows shown", "显示 {n:,} 行"),
     "live.recorded-written": ("last write {time}", "最后写入 {time}"),
     "live.recorded-open": ("{n:,} in progress", "{n:,} 个正在写入"),
+    # ---- rounds ----
+    "rounds.reading": ("Reading rounds ...", "正在读取各轮次……"),
+    "rounds.no-verdict": ("SO FAR", "暂定"),
+    "rounds.asking": ("figures of {i} of {n} rounds so far", "已有 {i}/{n} 轮的指标"),
+    "rounds.not-asked": ("figures of only {i} of {n} rounds", "仅有 {i}/{n} 轮的指标"),
+    "rounds.worse-now": ("worse now: {names}", "目前更差：{names}"),
+    "rounds.better-now": ("better now: {names}", "目前更好：{names}"),
+    "rounds.n-nothing": ("recorded nothing: {n}", "未采到数据：{n} 轮"),
+    "rounds.changed": ("The newest round changed: {changes}", "最新一轮的改动：{changes}"),
+    "rounds.line-worse": (
+        "{round} worse than {since}; changed: {changes}  ({figures})",
+        "{round} 比 {since} 更差；改动：{changes}（{figures}）",
+    ),
+    "rounds.line-better": (
+        "{round} better than {since}; changed: {changes}  ({figures})",
+        "{round} 比 {since} 更好；改动：{changes}（{figures}）",
+    ),
+    "rounds.none": ("No round was found in {path}", "在 {path} 中未找到轮次"),
+    "rounds.how-capture": ("Rounds are written by:", "以下命令会写入轮次："),
+    "rounds.no-earlier": ("This is the first round: none is before it.", "这是第一轮，之前没有轮次。"),
+    "rounds.comparing": ("Comparing {after} with {before} ...", "正在比较 {after} 与 {before}……"),
+    "rounds.compared": ("Two rounds side by side, every area", "两轮对比（所有面板）"),
     # ---- the performance pane ----
     "performance.reading": ("Reading profiles ...", "正在读取 profile……"),
     "performance.first-idle": ("first: IDLE", "首要：空闲"),

@@ -1,0 +1,46 @@
+"""What the rounds pane does in its workers: plain functions, no widget in sight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from npulse.core.text import Lang
+
+from ..instead import Nothing
+
+if TYPE_CHECKING:
+    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.progress import IsCancelled
+    from npulse.core.rounds.story import Story
+    from npulse.core.run.model import Run
+
+    from ..job_pane import JobTools
+
+
+def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions) -> None:
+    """The rounds with their facts at once, then again with the figures of each further round."""
+    from npulse.core.rounds.story import story
+    from npulse.core.rounds.view import rounds_view
+
+    if not run.artifacts:
+        tools.show(Nothing(tools.lang))
+        return
+
+    def show(found: Story) -> None:
+        tools.show(rounds_view(found, tools.lang))
+
+    asked = replace(options, lang=tools.lang)
+    show(story(run, asked, progress=tools.progress, is_cancelled=tools.is_cancelled, on_update=show))
+
+
+def compare_lines(
+    run: Run, before: str, after: str, options: AnalysisOptions, lang: Lang, is_cancelled: IsCancelled
+) -> list[str]:
+    """What `npulse diff` prints of two rounds. InputError, Cancelled."""
+    from npulse.core.diff import diff
+    from npulse.core.report import render
+
+    asked = replace(options, lang=lang, earlier=False)
+    found = diff(run.path, run.path, asked, rounds=(before, after), is_cancelled=is_cancelled)
+    return "".join(render(found, "text", version="", lang=lang)).split("\n")

@@ -1,0 +1,151 @@
+"""The rounds pane: what is read, how the rounds stand there, and what opens from a row."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on, work
+from textual.worker import get_current_worker
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.rounds.view import SUBJECT, RoundsView
+from npulse.core.text import Lang
+
+from ...roles import RowStyle
+from ...widgets.virtual_table import ColumnSpec, VirtualTable
+from ..base import Pane
+from ..instead import Nothing
+from ..table_pane import TablePane
+from .columns import HIDDEN_AT_FIRST, heading, specs, style_by_outcome
+from .jobs import compare_lines, read_story
+from .summary import nothing_lines, shown_lines
+
+if TYPE_CHECKING:
+    from npulse.core.run.model import Round, Run
+    from npulse.core.table import Table
+
+    from ..job_pane import Job
+
+
+class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
+    """A row a round in time order: what came of it, what was set otherwise, what each figure says of that."""
+
+    BINDINGS = [*Pane.BINDINGS]
+    SCOPED_CSS = False  # as in the class above; it is not inherited
+    DEFAULT_CSS = """
+    RoundsPane #rows { height: 1fr; }
+    RoundsPane #side { height: 1fr; }
+    """
+
+    subject_column = SUBJECT
+    hidden_at_first = HIDDEN_AT_FIRST
+    key_columns: ClassVar[tuple[str, ...]] = (SUBJECT,)
+    export_name = "npulse-rounds.csv"
+
+    def __init__(self, area: str = "rounds", options: AnalysisOptions | None = None) -> None:
+        super().__init__(area)
+        self.options = options or AnalysisOptions()
+        self._width = 0
+
+    # ---- what is read ----
+
+    def make_job(self, run: Run, round_: Round) -> Job:
+        return partial(read_story, run, options=self.options)
+
+    def watch_round_index(self, index: int) -> None:
+        """All rounds are shown: another one of them is no other content, only another row."""
+        if self.shown is None or self._started is None:
+            super().watch_round_index(index)
+            return
+        self._started = self.run, index
+        self._to_round(index)
+
+    def _to_round(self, index: int) -> bool:
+        rows = self.shown.found.rows if self.shown is not None else ()
+        row = next((place for place, one in enumerate(rows) if one.index == index), None)
+        return self.show_row(row)
+
+    @property
+    def can_follow(self) -> bool:
+        return False  # a round is followed in the pane of its area
+
+    def busy_text(self) -> str:
+        return self.tr("rounds.reading")
+
+    def verdict(self) -> str:
+        return "" if self.shown is not None and not self.shown.is_complete else super().verdict()
+
+    # ---- how it looks ----
+
+    def _start_at_first_finding(self) -> None:
+        """The round that the other panes show is the one that is looked at."""
+        if not self._to_round(self.round_index):
+            super()._start_at_first_finding()
+
+    def on_resize(self) -> None:
+        if self._width != self.table_width():
+            self.show_rows()
+
+    def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
+        self._width = self.table_width()
+        assert self.shown is not None
+        return specs(self.shown, self.view.hidden, self.shell.glyphs, self._width)
+
+    def heading(self, name: str, lang: Lang) -> str:
+        return heading(name, lang)
+
+    def row_style(self, table: Table) -> RowStyle:
+        assert self.shown is not None
+        return style_by_outcome(self.shown)
+
+    def shown_lines(self, view: RoundsView) -> list[str]:
+        return shown_lines(view, self.tr, self.shell.glyphs, bool(self.ended))
+
+    def instead_lines(self, instead: Nothing) -> list[str]:
+        return nothing_lines(str(self.run.path if self.run is not None else ""), self.tr)
+
+    def can_open(self, view: RoundsView) -> bool:
+        return view.table.n_rows > 0
+
+    def in_footer(self, action_id: str) -> bool:
+        if action_id == "pane.compare":
+            return self.shown is not None and len(self.shown.found.rows) > 1
+        return super().in_footer(action_id)
+
+    # ---- what opens from a row ----
+
+    @on(VirtualTable.RowOpened)
+    def _row_opened(self, message: VirtualTable.RowOpened) -> None:
+        """The round in the pane of the area that it was captured for."""
+        if self.shown is not None:
+            row = self.shown.found.rows[message.row]
+            self.shell.call_later(self.shell.show_round_in, row.index, row.area)
+
+    def action_compare(self) -> None:
+        """The round under the cursor against the one before it, in every area."""
+        rows = self.shown.found.rows if self.shown is not None else ()
+        if self.run is None or self.row is None or not self.row:
+            self.shell.notice("rounds.no-earlier" if rows else "run.none")
+            return
+        before, after = rows[self.row - 1].name, rows[self.row].name
+        self.shell.notice("rounds.comparing", before=before, after=after)
+        self._compare(self.run, before, after, self.shell.lang)
+
+    @work(thread=True, exclusive=True, group="compare", exit_on_error=False, description="compare")
+    def _compare(self, run: Run, before: str, after: str, lang: Lang) -> None:
+        worker = get_current_worker()
+        lines = compare_lines(run, before, after, self.options, lang, lambda: worker.is_cancelled)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show_compared, lines)
+
+    def _show_compared(self, lines: list[str]) -> None:
+        self.shell.clear_notifications()  # the one that said that it was under way
+        self.shell.show_lines("rounds.compared", [self.plain(line) for line in lines])
+
+    def on_worker_state_changed(self, event: Any) -> None:
+        """A comparison that failed is told like any other work that did."""
+        if event.worker.group == "compare":
+            Pane.on_worker_state_changed(self, event)
+        else:
+            super().on_worker_state_changed(event)
