@@ -73,6 +73,7 @@ SCOPES: tuple[tuple[str, str, str], ...] = (
     ("pane", "In every pane", "所有面板"),
     *((area.id, f"In the {area.title[0]} pane", f"{area.title[1]}面板") for area in AREAS),
     ("timeline", "In the timeline", "时间线"),
+    ("capture", "While a capture runs", "采集进行中"),
     ("table", "In tables", "表格"),
     ("move", "In tables and lists", "表格与列表"),
     ("entry", "Typing a line", "输入一行"),
@@ -84,9 +85,11 @@ SCOPES: tuple[tuple[str, str, str], ...] = (
 CHAINS: tuple[tuple[str, ...], ...] = (
     *(("move", "table", pane, "pane", "app") for pane, _, _ in PANES),
     ("move", "timeline", "app"),
+    ("move", "capture", "app"),
     ("move", "app"),
     ("entry", "pane", "app"),
     ("entry", "pick", "app"),
+    ("entry", "pick", "pane", "app"),
     ("ask",),
 )
 """Scopes that can be alive together, innermost first."""
@@ -120,6 +123,8 @@ ACTIONS: tuple[Action, ...] = (
            "Show the previous round", "显示上一轮", "app"),
     Action("app.next-round", ("]",), "show_round(1)",
            "Show the next round", "显示下一轮", "app"),
+    Action("app.capture", ("C",), "show_capture",
+           "Capture a new round, or show the capture that runs", "采集新的一轮，或显示正在进行的采集", "app"),
     Action("app.language", ("L",), "switch_language",
            "Switch between English and Chinese", "切换中英文", "app"),
     Action("app.theme", ("T",), "switch_theme",
@@ -228,6 +233,9 @@ ACTIONS: tuple[Action, ...] = (
            "Longest idle gap, then the next longest", "最长的空闲，再按为次长", "timeline", ("gap", "空闲")),
     Action("timeline.gap-next", ("I",), "next_gap",
            "Next idle gap in time", "按时间的下一段空闲", "timeline"),
+    Action("capture.stop", ("s",), "stop_capture",
+           "Stop the capture; again: one rung of the ladder further",
+           "停止采集；再按则进入下一级终止手段", "capture", ("stop", "停止")),
     Action("table.sort", ("s",), "sort_column",
            "Sort by this column", "按此列排序", "table", ("sort", "排序")),
     Action("table.reverse", ("S",), "reverse_sort",

@@ -35,9 +35,12 @@ from .terminal import Terminal, install_signal_handlers, terminal_from
 from .themes import install_themes, line_filters, theme_names_for, uses_ansi_colours
 
 if TYPE_CHECKING:
+    from npulse.core.capture.request import CaptureRequest
     from npulse.core.progress import IsCancelled, Progress, ProgressCallback
     from npulse.core.run.model import Run
     from npulse.core.text import Lang
+
+    from .capture_job import CaptureJob, RunCapture
 
 OpenRun = Callable[[Path, "ProgressCallback", "IsCancelled"], "Run"]
 MakePane = Callable[[str], Pane]
@@ -73,6 +76,10 @@ class ProgressTold(Message):
         self.progress = progress
 
 
+class CaptureEnded(Message):
+    """The capture that ran beside the workbench is over, its round closed."""
+
+
 class Shell(App[int], inherit_bindings=False):
     """Base of the application. What reaches outside (runs, panes, terminal, state) is a parameter."""
 
@@ -98,6 +105,7 @@ class Shell(App[int], inherit_bindings=False):
         follow: bool = False,
         has_bell: bool = True,
         tell_finding: Tell | None = None,
+        run_capture: RunCapture | None = None,
     ) -> None:
         self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
         self.glyphs = self.terminal.glyphs
@@ -126,6 +134,12 @@ class Shell(App[int], inherit_bindings=False):
         self.live = Live(
             self, open_watch=open_watch, follow_at_start=follow, has_bell=has_bell, tell=tell_finding
         )
+        self._run_capture = run_capture
+        self.capture_job: CaptureJob | None = None
+        """The capture that runs, or whose end nobody has looked at yet."""
+        self._wanted: tuple[Path, str] | None = None
+        """The round to show once the run is opened: its folder, and the area of the pane."""
+        self.guards.append(self._capture_question)
         self._frames = Frames()
         self._busy: dict[str, str] = {}
         self._kept_verdicts: dict[str, tuple[str, str]] = {}
@@ -151,7 +165,7 @@ class Shell(App[int], inherit_bindings=False):
     async def begin(self) -> None:
         """Called by the base screen once it stands: the first pane, what went wrong so far, the run."""
         if not self.is_headless:
-            install_signal_handlers(self)
+            install_signal_handlers(self, self._hang_up, must_wait=self._is_capturing)
         if self.keymap.problems:
             self._problems["keymap"] = tuple(
                 Problem(problem.file, "key-map", problem.message, line=problem.line)
@@ -324,6 +338,100 @@ class Shell(App[int], inherit_bindings=False):
         run = Path(self.run_path).resolve()
         return path.resolve().is_relative_to(run if run.is_dir() else run.parent)
 
+    # ---- capturing ----
+
+    def show_capture(self) -> None:
+        """The capture that runs or has just ended; else the fields of a new one."""
+        from .screens.capture import CapturePage
+        from .screens.capture_run import CaptureRunPage
+
+        if isinstance(self.screen, CapturePage | CaptureRunPage):
+            self.screen.dismiss(None)
+        elif self.capture_job is not None:
+            self._show_job(self.capture_job)
+        else:
+            self.push_screen(CapturePage(self._kind_here()), lambda job: job and self._show_job(job))
+
+    def _kind_here(self) -> str:
+        """The kind of capture that the pane reads; "" where it reads no particular one."""
+        area = self.pane.area if self.pane is not None else ""
+        return area if area in ("precision", "overflow", "memory", "performance") else ""
+
+    def begin_capture(self, request: CaptureRequest, forced: bool) -> CaptureJob:
+        """Start a capture beside the workbench; its end is told by `CaptureEnded`."""
+        from .capture_job import CaptureJob
+
+        job = CaptureJob(
+            request, forced=forced, run=self._run_capture, on_end=lambda: self.post_message(CaptureEnded())
+        )
+        self.capture_job = job
+        self._busy["capture"] = self.tr("capture.busy")
+        job.start()
+        self.refresh_header()
+        return job
+
+    def _show_job(self, job: CaptureJob) -> None:
+        from .screens.capture_run import CaptureRunPage
+
+        def left(is_wanted: bool | None) -> None:
+            if not job.is_running and self.capture_job is job:
+                self.capture_job = None
+            result = job.state.result
+            if is_wanted and result is not None:
+                self.open_new_round(result.folder, job.request.kind)
+            elif job.is_running:
+                self.notice("capture.goes-on", key="".join(self.keys.get("app.capture", ())[:1]))
+
+        self.push_screen(CaptureRunPage(job), left)
+
+    def on_capture_ended(self, event: CaptureEnded) -> None:
+        from .screens.capture_run import CaptureRunPage
+
+        self._busy.pop("capture", None)
+        self.refresh_header()
+        if not isinstance(self.screen, CaptureRunPage) and self.capture_job is not None:
+            self.notice("capture.ended", key="".join(self.keys.get("app.capture", ())[:1]))
+
+    def open_new_round(self, folder: Path, area: str) -> None:
+        """Show a round that was just captured: in the run that is open where it lies in there."""
+        run = Path(self.run_path).resolve() if self.run_path is not None else None
+        is_inside = run is not None and folder.resolve().is_relative_to(run)
+        self._wanted = folder.resolve(), area
+        self.open_path(
+            self.run_path if is_inside and self.run_path is not None else str(folder.parent.parent)
+        )
+
+    async def _show_wanted(self) -> None:
+        wanted, self._wanted = self._wanted, None
+        if wanted is None or self.opened is None:
+            return
+        folder, area = wanted
+        for index, one in enumerate(self.opened.rounds):
+            if any(artifact.path.resolve().is_relative_to(folder) for artifact in one.artifacts):
+                await self.show_round_in(index, area)
+                return
+        self.notice("capture.not-found", severity="warning", path=str(folder))
+
+    def _is_capturing(self) -> bool:
+        return self.capture_job is not None and self.capture_job.is_running
+
+    def _capture_question(self) -> str | None:
+        if self.capture_job is None or not self._is_capturing():
+            return None
+        return self.tr("quit.capturing", command=safe_text(" ".join(self.capture_job.request.command), 120))
+
+    def _hang_up(self) -> None:
+        """The terminal is gone, or somebody ends npulse: the capture ends too, and its round is closed."""
+        if self.capture_job is not None and self._is_capturing():
+            self.capture_job.ask_stop("hang-up")
+
+    def end_capture(self) -> None:
+        """Called once the screen is left: end a capture that still runs; wait until its round is closed."""
+        if self.capture_job is not None and self._is_capturing():
+            from .capture_end import wait_for_end
+
+            wait_for_end(self.capture_job, self.lang)
+
     # ---- opening ----
 
     def show_runs(self) -> None:
@@ -385,6 +493,7 @@ class Shell(App[int], inherit_bindings=False):
         self.live.meet(self.pane)
         self.feed_all()
         self.live.hint()
+        await self._show_wanted()
 
     def on_batch_came(self, event: BatchCame) -> None:
         self.live.take(event)

@@ -22,6 +22,7 @@ MAX_STATE_BYTES = 8 << 20
 MAX_RECENT = 50
 MAX_MARKS = 10_000
 MAX_NOTE_CHARACTERS = 4_000
+MAX_FIELD_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,20 @@ class StateStore:
         """Make these the marks of the run; the oldest go when there are more than MAX_MARKS."""
         kept = dict(list(marks.items())[-MAX_MARKS:])
         self._save(_run_file(run), {"path": run, "marks": kept})
+
+    def fields(self, run: str) -> dict[str, str]:
+        """What was typed into the fields of a capture of this run the last time; {} for nothing."""
+        found = self._load(_run_file(run, "captures")).get("fields")
+        if not isinstance(found, dict):
+            return {}
+        return {
+            str(name): value[:MAX_FIELD_CHARACTERS] for name, value in found.items() if isinstance(value, str)
+        }
+
+    def keep_fields(self, run: str, fields: Mapping[str, str]) -> None:
+        """Remember them."""
+        kept = {name: value[:MAX_FIELD_CHARACTERS] for name, value in fields.items()}
+        self._save(_run_file(run, "captures"), {"path": run, "fields": kept})
 
     def recent(self) -> list[RecentRun]:
         """Runs opened before, newest first."""
@@ -171,9 +186,9 @@ class StateStore:
             self.on_trouble(text, path)
 
 
-def _run_file(run: str) -> str:
+def _run_file(run: str, folder: str = "runs") -> str:
     digest = hashlib.sha256(os.path.abspath(run).encode("utf-8", "surrogatepass")).hexdigest()
-    return os.path.join("runs", f"{digest[:32]}.json")
+    return os.path.join(folder, f"{digest[:32]}.json")
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes:

@@ -211,24 +211,43 @@ def set_mouse(app: App[Any], is_on: bool) -> None:
 # ---- being killed ----
 
 
-def install_signal_handlers(app: App[Any], save: Callable[[], None] | None = None) -> None:
+def install_signal_handlers(
+    app: App[Any],
+    save: Callable[[], None] | None = None,
+    *,
+    must_wait: Callable[[], bool] = lambda: False,
+) -> None:
     """On SIGTERM and SIGHUP: save, leave the alternate screen, exit with 128 + the signal's number.
 
     To be called from the running app (`on_mount`). Where the terminal is gone or the app hangs, the
-    process ends all the same after three seconds; `save` has been called before.
+    process ends all the same after three seconds, or once `must_wait` is over; `save` has been called before.
     """
     import asyncio
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, _leave, app, save, number)
+        loop.add_signal_handler(number, _leave, app, save, number, must_wait)
 
 
-def _leave(app: App[Any], save: Callable[[], None] | None, number: signal.Signals) -> None:
+def _end(code: int, must_wait: Callable[[], bool]) -> None:
+    """End the process; what must not be cut off comes first."""
+    import time
+
+    while must_wait():
+        time.sleep(0.2)
+    os._exit(code)
+
+
+def _leave(
+    app: App[Any],
+    save: Callable[[], None] | None,
+    number: signal.Signals,
+    must_wait: Callable[[], bool] = lambda: False,
+) -> None:
     import threading
 
     code = 128 + number
-    watchdog = threading.Timer(_EXIT_GRACE_S, os._exit, (code,))
+    watchdog = threading.Timer(_EXIT_GRACE_S, _end, (code, must_wait))
     watchdog.daemon = True
     watchdog.start()
     try:

@@ -24,6 +24,10 @@ TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"|performance\.(first-(idle|communication|compute|unknown)|host-(yes|no|unknown)"
     r"|table-(type|call|count|average|kernels|ranks|changes)"
     r"|word-(move|communication|unknown|none|latency|better|worse|noise))"
+    r"|capture\.(phase-(starting|running|stopping|finishing|ended)"
+    r"|outcome-(recorded|incomplete|nothing|unknown)"
+    r"|(command|kind|tool|rank|step|list|level|name|archive|timeout|repeat|stop-at-first|retro|keep-input"
+    r"|settings|force)(-hint)?)"
     r"|timeline\.lane-(compute|communication|copy)"
     r"|role\.(ok|origin|inherited|unmatched|unknown|suspect|benign)"
 )
