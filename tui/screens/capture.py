@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static
-from textual.worker import get_current_worker
+from textual.worker import Worker, get_current_worker
 
 from npulse.core.capture.drivers import driver_of
 from npulse.core.capture.request import CaptureRequest
@@ -34,7 +34,7 @@ from ..capture_form import (
     with_fitting_tool,
 )
 from ..capture_text import finding_lines, plan_lines
-from ..crash import describe_error
+from ..crash import describe_error, failure_of
 from .entry import Entry
 from .page import Page
 from .rows import Row, RowList
@@ -290,8 +290,11 @@ class CapturePage(Page["CaptureJob | None"]):
         archive = usual_archive(self.shell.opened, Path.cwd())
         self.shell.store.keep_fields(self.shell.run_path or str(archive), values)
 
-    def in_footer(self, action_id: str) -> bool:
-        return True
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """The fields stay whatever becomes of a plan: the next change makes another one."""
+        event.prevent_default()  # the page's own way to take it is to close
+        if error := failure_of(event):
+            self.shell.show_failure(error)
 
 
 def work_out(

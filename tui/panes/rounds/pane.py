@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.worker import get_current_worker
@@ -142,10 +142,3 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     def _show_compared(self, lines: list[str]) -> None:
         self.shell.clear_notifications()  # the one that said that it was under way
         self.shell.show_lines("rounds.compared", [self.plain(line) for line in lines])
-
-    def on_worker_state_changed(self, event: Any) -> None:
-        """A comparison that failed is told like any other work that did."""
-        if event.worker.group == "compare":
-            Pane.on_worker_state_changed(self, event)
-        else:
-            super().on_worker_state_changed(event)
