@@ -135,6 +135,16 @@ def _worst(report: Report) -> Cell | None:
     return Cell(min(values)) if values and report.golden is not None else None
 
 
+def _unwell(report: Report) -> Cell | None:
+    """Chips of which an error or a warning is told; of devices that nobody could ask none are known."""
+    if report.summary.get("devices") is None:
+        return Cell(None, False, why=str(report.summary.get("state", "")))
+    loud = (finding.figures for finding in report.findings if finding.severity != "note")
+    chips = {(figures.get("npu"), figures.get("chip")) for figures in loud if "npu" in figures}
+    is_whole = not report.problems and report.verdict in _CERTAIN
+    return Cell(None, False, why=report.verdict) if not chips and not is_whole else Cell(len(chips), is_whole)
+
+
 def _is_compared(report: Report) -> bool:
     return report.golden is not None
 
@@ -179,7 +189,7 @@ FIGURES: tuple[Figure, ...] = (
         "step_ms", "performance", ("step ms", "单步 ms"), "lower", "ms", False, _measured("step_ms", _rank)
     ),
     Figure("wall_us", "performance", ("wall", "总时长"), "lower", "us", False, _measured("wall_us", _work)),
-    Figure("n_unhealthy", "device", ("unwell cards", "异常卡"), "lower", "", True, _count("unhealthy")),
+    Figure("n_unwell", "device", ("unwell cards", "异常卡"), "lower", "", True, _unwell),
 )
 BY_AREA: Mapping[str, tuple[Figure, ...]] = {
     area: tuple(one for one in FIGURES if one.area == area)

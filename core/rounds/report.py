@@ -39,9 +39,7 @@ def report(story: Story, lang: Lang = "en", *, tables: bool = False) -> Report:
     return Report(
         command=AREA,
         run=str(story.root),
-        verdict=verdict_from(
-            findings, story.problems, has_unknown=not story.rows or not _says_anything(story)
-        ),
+        verdict=verdict_from(findings, story.problems, has_unknown=_is_unknown(story)),
         findings=findings,
         counts=dict(counts),
         summary={"rounds": [_facts(story, row) for row in story.rows]},
@@ -51,8 +49,12 @@ def report(story: Story, lang: Lang = "en", *, tables: bool = False) -> Report:
     )
 
 
-def _says_anything(story: Story) -> bool:
-    return any(row.cells or row.facts.outcome for row in story.rows)
+def _is_unknown(story: Story) -> bool:
+    """Whether nothing says how the newest round stands, or it is not whole."""
+    newest = story.rows[-1] if story.rows else None
+    if newest is None or newest.facts.outcome in ("incomplete", "unknown", "nothing", "open"):
+        return True
+    return not any(row.cells or row.facts.outcome for row in story.rows)
 
 
 def told(story: Story, lang: Lang) -> Iterator[str]:

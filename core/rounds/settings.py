@@ -11,7 +11,7 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.environment import read_environment
 from npulse.core.formats.settings_json import flattened, read_settings_json
-from npulse.core.run.model import Artifact, Run
+from npulse.core.run.model import Artifact, Round, Run
 
 CONFIGS = frozenset(("msprobe.config", "cann.acl_config"))
 """Kinds of artifact whose keys are compared."""
@@ -59,10 +59,25 @@ class Change:
         return self.key if is_plain else f"{self.group} {self.key}".rstrip()
 
 
-def groups_of(
+def groups_of(run: Run, round_: Round, record: Mapping[str, Any] | None, problems: list[Problem]) -> Groups:
+    """All groups that a round recorded, its own folder in them as <round>: that is another one every time.
+
+    What cannot be read becomes a Problem, and no group.
+    """
+    found = _groups(run, round_.artifacts, record, problems)
+    name = round_.name.rsplit("/", 1)[-1]
+    if not name:
+        return found
+    own = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    return {
+        group: {key: own.sub("<round>", value) if name in value else value for key, value in keys.items()}
+        for group, keys in found.items()
+    }
+
+
+def _groups(
     run: Run, artifacts: Iterable[Artifact], record: Mapping[str, Any] | None, problems: list[Problem]
 ) -> Groups:
-    """All groups that a round recorded. What cannot be read becomes a Problem, and no group."""
     root = run.path if run.path.is_dir() else None
     found: dict[str, Mapping[str, str]] = {}
     for group in GROUPS:

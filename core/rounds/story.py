@@ -162,7 +162,7 @@ def rows_of(run: Run) -> tuple[list[StoryRow], list[Problem]]:
     rows: list[StoryRow] = []
     for index in order:
         round_, record, _ = records[index]
-        groups: Groups = groups_of(run, round_.artifacts, record, problems)
+        groups: Groups = groups_of(run, round_, record, problems)
         alone = replace(run, rounds=(round_,))
         rows.append(
             StoryRow(

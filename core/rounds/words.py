@@ -78,12 +78,12 @@ def value_text(value: str | None, limit: int = MAX_VALUE) -> str:
 
 
 def change_text(change: Change, arrow: str = "->", limit: int = MAX_VALUE) -> str:
-    """A change in few words: KEY 0 -> 1, +KEY 1, -KEY."""
+    """A change in few words: KEY 0 -> 1, +KEY 1, -KEY 0."""
     name = safe_text(change.name, 60)
     if change.kind == "added":
         return f"+{name} {value_text(change.after, limit)}".rstrip()
     if change.kind == "removed":
-        return f"-{name}"
+        return f"-{name} {value_text(change.before, limit)}".rstrip()
     before, after = _apart(change.before or "", change.after or "", limit)
     return f"{name} {value_text(before, limit)} {arrow} {value_text(after, limit)}"
 

@@ -28,6 +28,7 @@ TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"|outcome-(recorded|incomplete|nothing|unknown)"
     r"|(command|kind|tool|rank|step|list|level|name|archive|timeout|repeat|stop-at-first|retro|keep-input"
     r"|settings|force)(-hint)?)"
+    r"|device\.state-(ok|npu-smi missing|driver not reachable|occupied|no card|not permitted|timeout|unknown)"
     r"|timeline\.lane-(compute|communication|copy)"
     r"|role\.(ok|origin|inherited|unmatched|unknown|suspect|benign)"
 )

@@ -13,6 +13,7 @@ BUILT: dict[str, tuple[str, str]] = {
     "overflow": (".overflow", "OverflowPane"),
     "memory": (".memory", "MemoryPane"),
     "performance": (".performance", "PerformancePane"),
+    "device": (".device", "DevicePane"),
     "rounds": (".rounds", "RoundsPane"),
 }
 """Area to (module beside this one, class). An area that does not stand here gets the pending pane."""

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from npulse.core.findings import Finding, Report
 from npulse.core.text import Lang, safe_text
-from npulse.core.views import Strip, ViewT, rows_named
+from npulse.core.views import Detail, Strip, ViewT, rows_named
 
 from ..glyphs import showable
 from ..keymap import show_keys
@@ -116,6 +116,10 @@ class TablePane(LiveRows, Generic[ViewT]):
     def has_rows(self, view: ViewT) -> bool:
         """Whether the table is shown; without it the first lines have the whole pane."""
         return True
+
+    def detail_of(self, view: ViewT, row: int) -> Detail:
+        """What stands beside the table for a row."""
+        return view.detail(row, self.shell.lang)
 
     def strip_caption(self) -> str:
         """What the strip under the table shows."""
@@ -343,7 +347,7 @@ class TablePane(LiveRows, Generic[ViewT]):
             widget = self.query_one(DetailView)
             widget.note = dict(self.view.marks).get(self.subject() or "", "")
             top = widget.top
-            widget.detail = view.detail(row, self.shell.lang)
+            widget.detail = self.detail_of(view, row)
             if is_same:
                 widget.top = top
             self._show_strip(view.strip(row))

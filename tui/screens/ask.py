@@ -23,7 +23,8 @@ class AskPage(Page[bool], ModalScreen[bool], inherit_bindings=False):
         self._text = text
 
     def compose_body(self) -> ComposeResult:
-        yield Static(self.plain(self._text), id="question", markup=False)
+        lines = (self.plain(line) for line in self._text.split("\n"))
+        yield Static("\n".join(lines), id="question", markup=False)
 
     def action_answer(self, yes: bool) -> None:
         self.dismiss(yes)

@@ -100,6 +100,7 @@ class CaptureRunPage(Page[bool]):
             listing.cursor = len(listing.rows) - 1
 
     def _show_end(self, state: JobState) -> None:
+        self.shell.clear_notifications()  # what they speak of is over
         width = max(20, self.app.size.width - 2)
         lines = [part for line in self.end_lines(state) for part in wrap(self.plain(line), width)]
         self._say("#result", "\n".join(lines))
