@@ -215,7 +215,7 @@ def install_signal_handlers(
     app: App[Any],
     save: Callable[[], None] | None = None,
     *,
-    must_wait: Callable[[], bool] = lambda: False,
+    must_wait: Callable[[], bool] | None = None,
 ) -> None:
     """On SIGTERM and SIGHUP: save, leave the alternate screen, exit with 128 + the signal's number.
 
@@ -242,12 +242,15 @@ def _leave(
     app: App[Any],
     save: Callable[[], None] | None,
     number: signal.Signals,
-    must_wait: Callable[[], bool] = lambda: False,
+    must_wait: Callable[[], bool] | None = None,
 ) -> None:
     import threading
 
     code = 128 + number
-    watchdog = threading.Timer(_EXIT_GRACE_S, _end, (code, must_wait))
+    if must_wait is None:
+        watchdog = threading.Timer(_EXIT_GRACE_S, os._exit, (code,))
+    else:
+        watchdog = threading.Timer(_EXIT_GRACE_S, _end, (code, must_wait))
     watchdog.daemon = True
     watchdog.start()
     try:

@@ -274,10 +274,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "按 {key} 反复查询本机 npu-smi。",
     ),
     "device.how-capture": ("These commands write it:", "以下命令可写入："),
-    "device.files-open-too": (
-        "Saved output opens as well: npulse FILE (npu-smi info > FILE, where the driver can be reached).",
-        "也可打开保存的输出：npulse FILE（在可访问驱动处执行 npu-smi info > FILE）。",
-    ),
     "device.polling": ("polling", "轮询中"),
     "device.polled-once": ("polled, stopped", "已停止轮询"),
     "device.stopped": ("Not polling any more. What is shown stays.", "已停止轮询。已显示的内容保留。"),

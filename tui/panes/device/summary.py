@@ -64,7 +64,7 @@ def lines_without_rows(view: DeviceView, tr: Tr, glyphs: Glyphs, live: str) -> l
         lines += ["", f"{glyphs.severity(finding.severity)} {safe_text(finding.message, 1000)}"]
         if finding.next_step:
             lines.append(f"    {tr('detail.next')}: {safe_text(finding.next_step, 1000)}")
-    return [*lines, "", tr("device.files-open-too")]
+    return lines
 
 
 def nothing_lines(path: str, commands: list[str], key: str, tr: Tr) -> list[str]:

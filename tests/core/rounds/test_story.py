@@ -1,0 +1,194 @@
+"""The story of an archive: order, what changed, what that bought; rounds that are broken or empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.errors import Cancelled, InputError, UsageError
+from npulse.core.progress import Progress
+from npulse.core.rounds.report import report
+from npulse.core.rounds.run_report import newest_of, report_of, reports_of
+from npulse.core.rounds.story import Story, story
+from npulse.core.rounds.view import rounds_view
+from npulse.core.run.discover import discover
+from npulse.core.text import Lang
+
+from .archives import closed, faults, profile, two_memory_rounds, write_round
+
+OPTIONS = AnalysisOptions()
+
+
+def told(folder: Path) -> Story:
+    return story(discover(folder), OPTIONS)
+
+
+def test_what_changed_stands_with_what_it_bought(tmp_path: Path) -> None:
+    found = story(two_memory_rounds(tmp_path), OPTIONS)
+    first, second = found.rows
+    assert [row.name for row in found.rows] == ["a_20260301-100000", "b_20260301-100100"]
+    assert first.is_first_recorded and first.changes == () and first.states == {"n_memory_sites": "first"}
+    changes = {(one.group, one.key): (one.before, one.after) for one in second.changes}
+    assert changes == {
+        ("command", "--dtype"): ("fp16", "bf16"),
+        ("environment", "INF_NAN_MODE_ENABLE"): ("0", "1"),
+        ("environment", "HCCL_X"): ("1", None),
+        ("environment", "ASCEND_X"): (None, "2"),
+        ("git", "commit"): ("aaaa", "bbbb"),
+    }
+    assert second.cells["n_memory_sites"].value == 1 and second.states["n_memory_sites"] == "better"
+    assert second.since["n_memory_sites"] == first.name and second.area == "memory"
+    made = report(found)
+    assert [(f.rule, f.role, f.subject) for f in made.findings] == [("rounds.better", "ok", second.name)]
+    assert (
+        "mem. sites 2 -> 1" in made.findings[0].message and "--dtype fp16 -> bf16" in made.findings[0].message
+    )
+    assert made.verdict == "pass" and made.counts["better"] == 1
+
+
+def test_what_became_worse_is_a_warning_while_it_is_the_newest(tmp_path: Path) -> None:
+    for minute, lines in enumerate([(38,), (38, 57), (38,)]):
+        name = f"x_20260301-10{minute:02}00"
+        write_round(faults(tmp_path / "sanitizer" / name, *lines), closed("memory", minute))
+        if minute == 1:
+            worse = report(told(tmp_path))
+            assert worse.findings[0].rule == "rounds.worse" and worse.findings[0].severity == "warning"
+            assert (
+                worse.verdict == "warn"
+                and "diff RUN --round x_20260301-100000" in worse.findings[0].next_step
+            )
+    made = report(told(tmp_path))
+    assert [(f.rule, f.severity) for f in made.findings] == [
+        ("rounds.better", "note"),
+        ("rounds.worse", "note"),
+    ]
+    assert made.verdict == "pass"
+
+
+def test_a_figure_is_compared_with_the_last_round_that_has_it(tmp_path: Path) -> None:
+    write_round(faults(tmp_path / "sanitizer" / "a_20260301-100000", 1, 2), closed("memory", 0))
+    write_round(profile(tmp_path / "prof" / "b_20260301-100100", 10.0), closed("performance", 1))
+    write_round(faults(tmp_path / "sanitizer" / "c_20260301-100200", 1), closed("memory", 2))
+    rows = told(tmp_path).rows
+    assert [row.area for row in rows] == ["memory", "performance", "memory"]
+    assert "n_memory_sites" not in rows[1].cells
+    assert rows[2].since["n_memory_sites"] == rows[0].name and rows[2].states["n_memory_sites"] == "better"
+
+
+def test_times_are_judged_by_the_areas_own_noise(tmp_path: Path) -> None:
+    """Steps that differ by 30 % on their own: a mean that is 4 % higher is no change."""
+    first = profile(tmp_path / "prof" / "a_20260301-100000", 100.0, wobble_us=30.0)
+    second = profile(tmp_path / "prof" / "b_20260301-100100", 104.0, wobble_us=30.0)
+    third = profile(tmp_path / "prof" / "c_20260301-100200", 208.0, wobble_us=30.0)
+    for minute, folder in enumerate((first, second, third)):
+        write_round(folder, closed("performance", minute))
+    rows = told(tmp_path).rows
+    name = "step_ms" if "step_ms" in rows[1].cells else "wall_us"
+    before, after = (row.cells[name].value or 0 for row in rows[:2])
+    assert after / before > 1.02, "by the plain rule it would be worse"
+    assert [row.states[name] for row in rows] == ["first", "same", "worse"]
+
+
+def test_rounds_without_a_manifest_have_figures_and_no_settings(tmp_path: Path) -> None:
+    faults(tmp_path / "round1", 38)
+    faults(tmp_path / "round2")
+    rows = told(tmp_path).rows
+    assert [row.name for row in rows] == ["round1", "round2"]
+    assert not any(row.has_settings or row.facts.outcome for row in rows)
+    assert rows[1].states["n_memory_sites"] == "better"
+    text = "\n".join(report(told(tmp_path)).told)
+    assert "no manifest says" in text and "not recorded" in text
+
+
+def test_nothing_recorded_and_never_closed_are_warnings(tmp_path: Path) -> None:
+    nothing = {"outcome": "nothing", "why": "no session was written", "why_zh": "未写入会话"}
+    write_round(tmp_path / "prof" / "a_20260301-100000", closed("performance", 0), recorded=nothing)
+    write_round(tmp_path / "prof" / "b_20260301-100100", closed("performance", 1, state="running"))
+    made = report(told(tmp_path))
+    rules = {f.rule: f for f in made.findings}
+    assert set(rules) == {"rounds.nothing-recorded", "rounds.open"} and made.verdict == "unknown"
+    assert "no session was written" in rules["rounds.nothing-recorded"].message
+    assert "--resume-bookkeeping prof/b_20260301-100100" in rules["rounds.open"].next_step
+    assert (
+        "未写入会话"
+        in report(told(tmp_path), "zh").findings[-1].message
+        + report(told(tmp_path), "zh").findings[0].message
+    )
+
+
+def test_a_broken_manifest_is_a_problem_and_its_round_still_told(tmp_path: Path) -> None:
+    folder = faults(tmp_path / "sanitizer" / "a_20260301-100000", 38)
+    (folder / "round.toml").write_text("schema = [")
+    found = told(tmp_path)
+    assert [row.cells["n_memory_sites"].value for row in found.rows] == [1]
+    assert any(problem.artifact.endswith("round.toml") for problem in found.problems)
+    assert "manifest unreadable" in "\n".join(report(found).told) and report(found).verdict == "incomplete"
+
+
+def test_time_order_goes_by_the_manifests(tmp_path: Path) -> None:
+    write_round(faults(tmp_path / "round1"), closed("memory", 5))
+    write_round(faults(tmp_path / "round2"), closed("memory", 1))
+    rows = told(tmp_path).rows
+    assert [(row.name, row.index) for row in rows] == [("round2", 1), ("round1", 0)]
+
+
+def test_hostile_words_are_shown_safe(tmp_path: Path) -> None:
+    bad = "\x1b]52;c;eA==\x07[b]\u202e"
+    record = closed("memory", 0, command=[bad], tool=bad, note=bad)
+    write_round(faults(tmp_path / "sanitizer" / "a_20260301-100000"), {**record, "command": ["x"]})
+    text = (tmp_path / "sanitizer" / "a_20260301-100000" / "round.toml").read_text()
+    (tmp_path / "sanitizer" / "a_20260301-100000" / "round.toml").write_text(
+        text.replace(bad, "\\u001b]52;c;eA==\\u0007[b]\\u202e")
+    )
+    found = told(tmp_path)
+    assert found.rows[0].facts.tool == bad
+    view = rounds_view(found, "en")
+    shown = [*report(found).told, *(text for pair in view.detail(0, "en").facts for text in pair)]
+    assert not any("\x1b" in line or "\u202e" in line for line in (*shown, *view.where(0, "en")))
+
+
+def test_facts_come_first_then_figures_round_by_round(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    steps: list[Progress] = []
+    run = two_memory_rounds(tmp_path)
+    story(
+        run,
+        OPTIONS,
+        progress=steps.append,
+        on_update=lambda s: seen.append((len(s.rows), sum(r.is_complete for r in s.rows))),
+    )
+    assert seen == [(2, 0), (2, 1)] and steps[-1].done == steps[-1].total == 2
+
+
+def test_it_can_be_cancelled(tmp_path: Path) -> None:
+    with pytest.raises(Cancelled):
+        story(two_memory_rounds(tmp_path), OPTIONS, is_cancelled=lambda: True)
+
+
+def test_the_command_is_about_all_rounds(tmp_path: Path) -> None:
+    run = two_memory_rounds(tmp_path)
+    assert reports_of(run, OPTIONS) == () and newest_of(run, OPTIONS) is None
+    found = report_of([tmp_path], AnalysisOptions(tables=True)).report
+    assert found.tables["rounds"].column("n_memory_sites").to_list(0, 2) == [2, 1]
+    assert found.tables["rounds"].column("n_memory_sites_state").to_list(0, 2) == ["first", "better"]
+    with pytest.raises(UsageError):
+        report_of([tmp_path], AnalysisOptions(round_name="a_20260301-100000"))
+    with pytest.raises(UsageError):
+        report_of([tmp_path], AnalysisOptions(criteria="cosine=1"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError):
+        report_of([tmp_path / "empty"], OPTIONS)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_row_of_the_view_says_something(tmp_path: Path, lang: Lang) -> None:
+    view = rounds_view(story(two_memory_rounds(tmp_path), OPTIONS), lang)
+    detail = view.detail(1, lang)
+    assert dict(detail.facts)["INF_NAN_MODE_ENABLE"] == "0 -> 1"
+    assert view.row_of(view.report.findings[0]) == 1 and view.finding(1, lang) == view.report.findings[0]
+    assert view.place(0) == (tmp_path / "sanitizer" / "a_20260301-100000" / "round.toml", None)
+    for column in view.table.columns:
+        assert view.meaning(column.name, lang), column.name
+    assert view.where(1, lang) and view.translated("zh").lang == "zh"
