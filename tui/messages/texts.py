@@ -297,6 +297,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # ---- rounds ----
     "rounds.reading": ("Reading rounds ...", "正在读取各轮次……"),
     "rounds.no-verdict": ("SO FAR", "暂定"),
+    "rounds.n-rounds": ("{n} rounds", "共 {n} 轮"),
+    "rounds.n-rounds-one": ("1 round", "1 轮"),
+    "rounds.span": ("{first} to {last}", "{first} 至 {last}"),
     "rounds.asking": ("figures of {i} of {n} rounds so far", "已有 {i}/{n} 轮的指标"),
     "rounds.not-asked": ("figures of only {i} of {n} rounds", "仅有 {i}/{n} 轮的指标"),
     "rounds.worse-now": ("worse now: {names}", "目前更差：{names}"),

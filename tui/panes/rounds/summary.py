@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from npulse.core.rounds.report import span_text
-from npulse.core.rounds.words import changes_since, changes_text, from_to, heading_of, listed_changes
+from npulse.core.rounds.words import (
+    changes_since,
+    changes_text,
+    from_to,
+    heading_of,
+    listed_changes,
+    started_text,
+)
 from npulse.core.text import safe_text
 
 if TYPE_CHECKING:
@@ -20,17 +26,27 @@ Tr = Callable[..., str]
 def shown_lines(view: RoundsView, tr: Tr, glyphs: Glyphs, is_ended: bool) -> list[str]:
     """Two lines: verdict, span, how the newest figures stand; the first finding and what to do."""
     separator = ", " if glyphs.is_ascii else " · "
-    parts = [span_text(view.found, view.lang), *_newest(view, tr)]
+    n_rounds = len(view.found.rows)
+    parts = [tr("rounds.n-rounds-one" if n_rounds == 1 else "rounds.n-rounds", n=n_rounds)]
+    if not view.is_complete:
+        n_done = sum(row.is_complete for row in view.found.rows)
+        parts.append(tr("rounds.not-asked" if is_ended else "rounds.asking", i=n_done, n=n_rounds))
+    parts += _newest(view, tr)
     n_nothing = view.report.counts.get("nothing_recorded", 0)
     if n_nothing:
         parts.append(tr("rounds.n-nothing", n=n_nothing))
     verdict = view.report.verdict.upper() if view.is_complete else tr("rounds.no-verdict")
-    if not view.is_complete:
-        n_done = sum(row.is_complete for row in view.found.rows)
-        parts.append(
-            tr("rounds.not-asked" if is_ended else "rounds.asking", i=n_done, n=len(view.found.rows))
-        )
-    return [f"{verdict}  {separator.join(parts)}", _first(view, tr, glyphs)]
+    parts.append(_span(view, tr))
+    return [f"{verdict}  {separator.join(filter(None, parts))}", _first(view, tr, glyphs)]
+
+
+def _span(view: RoundsView, tr: Tr) -> str:
+    """From when to when, to the minute; the day once where it is the same."""
+    times = [text[:16] for text in map(started_text, view.found.rows) if text]
+    if not times:
+        return ""
+    first, last = times[0], times[-1]
+    return tr("rounds.span", first=first, last=last[11:] if last[:10] == first[:10] else last)
 
 
 def _newest(view: RoundsView, tr: Tr) -> list[str]:

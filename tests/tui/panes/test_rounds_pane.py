@@ -1,0 +1,169 @@
+"""The rounds pane as a person uses it: keys in, what stands on the screen out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from npulse.core.rounds import story as story_module
+from npulse.tui.app import NpulseApp
+from npulse.tui.panes.memory.pane import MemoryPane
+from npulse.tui.panes.rounds.pane import RoundsPane
+from npulse.tui.screens.page import LinesPage
+from npulse.tui.screens.rows import RowList
+from npulse.tui.terminal import terminal_from
+from npulse.tui.widgets.detail import DetailView
+
+from .rounds_runs import FIRST, SECOND, write_archive
+
+OpenApp = Callable[..., NpulseApp]
+Until = Callable[..., Awaitable[None]]
+ScreenText = Callable[[NpulseApp], str]
+SMALL, WIDE = (80, 24), (140, 40)
+
+
+@pytest.fixture
+def open_rounds(open_app: OpenApp, tmp_path: Path) -> OpenApp:
+    def make(run: Path | None = None, **options: Any) -> NpulseApp:
+        return open_app(run or write_archive(tmp_path / "diag"), **{"first_pane": "rounds", **options})
+
+    return make
+
+
+def pane_of(app: NpulseApp) -> RoundsPane:
+    pane = app.pane
+    assert isinstance(pane, RoundsPane)
+    return pane
+
+
+async def told(pilot: Any, until: Until) -> RoundsPane:
+    """The pane once all figures are there, with the detail of the row under the cursor."""
+    app = pilot.app
+
+    def is_done() -> bool:
+        pane = app.pane
+        return (
+            isinstance(pane, RoundsPane)
+            and pane.shown is not None
+            and pane.shown.is_complete
+            and not app._busy.get("rounds")
+            and pane.query_one(DetailView).detail is not None
+        )
+
+    await until(pilot, is_done)
+    await pilot.pause(0.15)
+    return pane_of(app)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_says_which_change_fixed_it(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, size: tuple[int, int]
+) -> None:
+    app = open_rounds()
+    async with app.run_test(size=size) as pilot:
+        pane = await told(pilot, until)
+        text = screen_text(app)
+        assert "2 rounds" in text and "better now: mem. sites" in text
+        assert f"{SECOND} better than {FIRST}; changed: --dtype fp16 → bf16" in text
+        assert "1 better" in text and pane.row == 1
+        assert "INF_NAN_MODE_ENABLE 0 -> 1" in " ".join(text.split())
+
+
+async def test_ascii_and_chinese(open_rounds: OpenApp, until: Until, screen_text: ScreenText) -> None:
+    plain = terminal_from({"TERM": "screen", "LANG": "C"}, is_tty=True, encoding="ascii")
+    app = open_rounds(terminal=plain)
+    async with app.run_test(size=SMALL) as pilot:
+        await told(pilot, until)
+        text = screen_text(app)
+        assert text.isascii() and "fp16 -> bf16" in text
+    app = open_rounds(app.opened and app.opened.path, lang="zh")
+    async with app.run_test(size=SMALL) as pilot:
+        await told(pilot, until)
+        text = screen_text(app).replace(" ", "")
+        assert "共2轮" in text and "1更好" in text and "此前改动" in text
+        await pilot.press("L")
+        await pilot.pause(0.15)
+        assert "changed before it" in screen_text(app)
+
+
+async def test_enter_opens_the_round_in_its_pane(open_rounds: OpenApp, until: Until) -> None:
+    app = open_rounds()
+    async with app.run_test(size=SMALL) as pilot:
+        await told(pilot, until)
+        await pilot.press("k", "enter")
+        await until(pilot, lambda: isinstance(app.pane, MemoryPane) and app.pane.shown is not None)
+        assert app.round_index == 0 and app.pane is not None
+        assert app.pane.round is not None and app.pane.round.name == FIRST
+
+
+async def test_brackets_move_the_cursor_and_ask_nothing_again(open_rounds: OpenApp, until: Until) -> None:
+    app = open_rounds()
+    async with app.run_test(size=SMALL) as pilot:
+        pane = await told(pilot, until)
+        version = pane.version
+        await pilot.press("[")
+        await until(pilot, lambda: pane.row == 0)
+        assert pane.version == version and app.round_index == 0
+
+
+async def test_d_compares_with_the_round_before(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText
+) -> None:
+    app = open_rounds()
+    async with app.run_test(size=SMALL) as pilot:
+        pane = await told(pilot, until)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, LinesPage))
+        lines = [row.text for row in app.screen.query_one(RowList).rows]
+        assert lines[0].startswith("diff: verdict") and any("Memory: 0 new, 1 gone" in line for line in lines)
+        await pilot.press("escape", "k")
+        await until(pilot, lambda: pane.row == 0)
+        await pilot.press("d")
+        await pilot.pause()
+        assert "first round" in str([*app._notifications][-1].message)
+
+
+async def test_rows_come_before_figures(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    real = story_module._ask
+
+    def slow(*arguments: Any) -> Any:
+        assert go_on.wait(30)
+        return real(*arguments)
+
+    monkeypatch.setattr(story_module, "_ask", slow)
+    app = open_rounds()
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: isinstance(app.pane, RoundsPane) and app.pane.shown is not None)
+        await pilot.pause(0.15)
+        text = screen_text(app)
+        assert "SO FAR" in text and "0 of 2 rounds" in text and FIRST in text and "fp16 → bf16" in text
+        go_on.set()
+        await told(pilot, until)
+        assert "SO FAR" not in screen_text(app)
+
+
+async def test_a_round_that_recorded_nothing_says_so(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    app = open_rounds(write_archive(tmp_path / "other", outcome="nothing"))
+    async with app.run_test(size=SMALL) as pilot:
+        await told(pilot, until)
+        text = screen_text(app)
+        assert "recorded nothing: 1" in text and f"{SECOND}: nothing was recorded" in text
+
+
+async def test_an_empty_folder_says_what_writes_rounds(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    app = open_rounds(tmp_path / "empty")
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: "npulse capture memory" in screen_text(app))
+        assert "No round was found" in screen_text(app)
