@@ -53,7 +53,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     FieldSpec("step"),
     FieldSpec("list"),
     FieldSpec("level"),
-    FieldSpec("name", "capture"),
+    FieldSpec("name"),
     FieldSpec("archive"),
     FieldSpec("timeout"),
     FieldSpec("repeat", "1"),
@@ -133,16 +133,16 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
         command=command,
         cwd=cwd,
         archive=Path(os.path.abspath(cwd / Path(archive).expanduser())),
-        name=values.get("name", "").strip() or "capture",
+        name=values.get("name", "").strip() or _name_of(command),
         tool=tool or None,
         rank=values.get("rank", "").strip(),
         step=values.get("step", "").strip(),
-        names=_words("list", values),
+        names=tuple(one for word in _words("list", values) for one in word.split(",") if one),
         level=values.get("level", "").strip() or None,
         keep_inputs=tuple(cwd / Path(word).expanduser() for word in _words("keep-input", values)),
         timeout_s=_timeout(values.get("timeout", "").strip()),
         repeat=_count("repeat", values, 1, MAX_REPEAT),
-        stop_at_first=_yes("stop-at-first", values),
+        stop_at_first=_stop_at_first(kind, values),
         retro=_count("retro", values, 0, MAX_REPEAT),
         environment=dict(environment),
         settings=_settings(values),
@@ -161,6 +161,19 @@ def _words(field: str, values: Values) -> tuple[str, ...]:
         return tuple(shlex.split(values.get(field, "")))
     except ValueError as error:
         raise FieldError(field, "capture.bad-words", why=str(error)) from None
+
+
+def _name_of(command: Sequence[str]) -> str:
+    """What a round is called by itself: the script, else the program."""
+    script = next((word for word in command if word.endswith(".py")), "")
+    return Path(script).stem if script else Path(command[0]).name
+
+
+def _stop_at_first(kind: str, values: Values) -> bool:
+    is_wanted = _yes("stop-at-first", values)
+    if is_wanted and kind != "overflow":
+        raise FieldError("stop-at-first", "capture.overflow-alone")
+    return is_wanted
 
 
 def _settings(values: Values) -> dict[str, str]:

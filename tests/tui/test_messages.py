@@ -25,7 +25,6 @@ TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"|table-(type|call|count|average|kernels|ranks|changes)"
     r"|word-(move|communication|unknown|none|latency|better|worse|noise))"
     r"|capture\.(phase-(starting|running|stopping|finishing|ended)"
-    r"|outcome-(recorded|incomplete|nothing|unknown)"
     r"|(command|kind|tool|rank|step|list|level|name|archive|timeout|repeat|stop-at-first|retro|keep-input"
     r"|settings|force)(-hint)?)"
     r"|device\.state-(ok|npu-smi missing|driver not reachable|occupied|no card|not permitted|timeout|unknown)"

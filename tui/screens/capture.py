@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +21,7 @@ from textual.worker import Worker, get_current_worker
 from npulse.core.capture.drivers import driver_of
 from npulse.core.capture.request import CaptureRequest
 from npulse.core.errors import NpulseError
-from npulse.core.text import safe_text
+from npulse.core.text import Lang, safe_text
 
 from ..actions import bindings_for
 from ..capture_form import (
@@ -40,13 +42,21 @@ from .page import Page
 from .rows import Row, RowList
 
 if TYPE_CHECKING:
-    from npulse.core.capture.driver import Plan
     from npulse.core.findings import Finding
 
     from ..capture_job import CaptureJob  # noqa: F401  (named in the base class)
 
 PLAN_PAUSE_S = 0.3
 START = "start"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """lines: what would run. findings: of the preflight, None before it."""
+
+    request: CaptureRequest
+    lines: tuple[str, ...]
+    findings: tuple[Finding, ...] | None = None
 
 
 class CapturePage(Page["CaptureJob | None"]):
@@ -69,24 +79,18 @@ class CapturePage(Page["CaptureJob | None"]):
     """
 
     class Planned(Message):
-        """What the fields of a moment would do. findings: None before the preflight. error: why not."""
+        """What the fields of a moment would do; error: why they cannot."""
 
-        def __init__(
-            self,
-            version: int,
-            request: CaptureRequest | None,
-            folder: Path | None,
-            plan: Plan | None,
-            findings: tuple[Finding, ...] | None,
-            error: BaseException | None,
-        ) -> None:
+        def __init__(self, version: int, outlook: Outlook | None, error: BaseException | None) -> None:
             super().__init__()
             self.version = version
-            self.request = request
-            self.folder = folder
-            self.plan = plan
-            self.findings = findings
+            self.outlook = outlook
             self.error = error
+
+        @property
+        def findings(self) -> tuple[Finding, ...] | None:
+            """Of the preflight; None before it."""
+            return self.outlook.findings if self.outlook is not None else None
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -211,14 +215,13 @@ class CapturePage(Page["CaptureJob | None"]):
 
     @work(thread=True, exclusive=True, group="capture-plan", exit_on_error=False, description="plan")
     def _work_out(self, version: int, values: Mapping[str, str], is_checked: bool) -> None:
-        told: tuple[CaptureRequest | None, Path | None, Plan | None, tuple[Finding, ...] | None]
-        told, error = (None, None, None, None), None
+        outlook, error = None, None
         try:
-            told = work_out(values, self.shell.lang, is_checked=is_checked)
+            outlook = outlook_of(values, self.shell.lang, is_checked=is_checked)
         except NpulseError as caught:
             error = caught
         if not get_current_worker().is_cancelled:
-            self.post_message(self.Planned(version, *told, error))
+            self.post_message(self.Planned(version, outlook, error))
 
     @on(Planned)
     def _take_planned(self, message: Planned) -> None:
@@ -255,11 +258,9 @@ class CapturePage(Page["CaptureJob | None"]):
             lines.append((self.tr(key, n=n_errors, n_warnings=n_warnings), None if is_held else START))
             checks = finding_lines(planned.findings, self.shell.glyphs, self.tr)
             lines += [(line, START) for line in checks]
-        if planned.plan is not None and planned.folder is not None:
+        if planned.outlook is not None:
             lines.append((self.tr("capture.plan"), None))
-            lines += [
-                (line, START) for line in plan_lines(planned.plan, planned.folder, self.tr, self.shell.lang)
-            ]
+            lines += [(line, START) for line in planned.outlook.lines]
         return [(self.plain(line), value) for line, value in lines]
 
     def _error_text(self, error: BaseException) -> str:
@@ -275,7 +276,7 @@ class CapturePage(Page["CaptureJob | None"]):
 
     def on_row_list_opened(self, event: RowList.Opened) -> None:
         planned = self._planned
-        if planned is None or planned.request is None or planned.findings is None:
+        if planned is None or planned.outlook is None or planned.findings is None:
             self.on_input_submitted()
             return
         n_errors = sum(finding.severity == "error" for finding in planned.findings)
@@ -283,7 +284,7 @@ class CapturePage(Page["CaptureJob | None"]):
             self.shell.notice("capture.held-back", severity="warning", n=n_errors, n_warnings=0)
             return
         self._keep_values()
-        self.dismiss(self.shell.begin_capture(planned.request, is_forced(self.values())))
+        self.dismiss(self.shell.begin_capture(planned.outlook.request, is_forced(self.values())))
 
     def _keep_values(self) -> None:
         values = self.values()
@@ -297,24 +298,21 @@ class CapturePage(Page["CaptureJob | None"]):
             self.shell.show_failure(error)
 
 
-def work_out(
-    values: Mapping[str, str], lang: str, *, is_checked: bool
-) -> tuple[CaptureRequest, Path, Plan, tuple[Finding, ...] | None]:
-    """What the fields mean, where the round would lie, what would run; with the preflight if it is asked for.
+def outlook_of(values: Mapping[str, str], lang: Lang, *, is_checked: bool) -> Outlook:
+    """What the fields mean and what would run; with the preflight if it is asked for.
 
     Touches nothing. UsageError, FieldError, EnvironmentLacks.
     """
-    import time
-
-    request = request_from(values, cwd=Path.cwd(), environment=os.environ, lang=lang)  # type: ignore[arg-type]
+    request = request_from(values, cwd=Path.cwd(), environment=os.environ, lang=lang)
     driver = driver_of(request.kind, request.tool)
     if is_checked:
         from npulse.core.capture.session import prepare
 
         prepared = prepare(request, driver)
-        return request, prepared.folder, prepared.plan, prepared.findings
+        lines = plan_lines(request, driver, prepared.folder, prepared.plan, lang)
+        return Outlook(request, lines, prepared.findings)
     from npulse.core.capture.archive import planned_folder
 
     driver.check(request)
     folder = planned_folder(request.archive, request.kind, request.name, time.time())
-    return request, folder, driver.plan(request, folder), None
+    return Outlook(request, plan_lines(request, driver, folder, driver.plan(request, folder), lang))

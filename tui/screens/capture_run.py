@@ -9,10 +9,11 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from npulse.core.capture.session import HeldBack
+from npulse.core.capture.told import result_lines
 
 from ..actions import bindings_for
 from ..capture_job import CaptureJob, JobState
-from ..capture_text import finding_lines, progress_line, result_lines
+from ..capture_text import finding_lines, progress_line
 from ..crash import describe_error
 from ..keymap import show_keys
 from ..widgets.wrap import wrap
@@ -118,8 +119,7 @@ class CaptureRunPage(Page[bool]):
         if len(state.results) > 1:
             lines.append(self.tr("capture.attempts-made", n=len(state.results), of=state.attempts))
         if state.result is not None:
-            lines += result_lines(state.result, self.tr, self.shell.lang)
-            lines.append(str(state.result.folder))
+            lines += result_lines(state.result, self.job.request.kind, self.shell.lang)
             lines.append(self.tr("capture.enter-opens"))
         return lines
 

@@ -68,7 +68,7 @@ async def test_says_which_change_fixed_it(
         pane = await told(pilot, until)
         text = screen_text(app)
         assert "2 rounds" in text and "better now: mem. sites" in text
-        assert f"{SECOND} better than {FIRST}; changed: --dtype fp16 → bf16" in text
+        assert f"{SECOND} better after --dtype fp16 → bf16; " in text
         assert "1 better" in text and pane.row == 1
         assert "INF_NAN_MODE_ENABLE 0 -> 1" in " ".join(text.split())
 
