@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 PLAN_PAUSE_S = 0.3
 START = "start"
+_WALK = ("pane.focus-next", "pane.focus-previous")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class CapturePage(Page["CaptureJob | None"]):
 
     AUTO_FOCUS = "#capture-command"
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(b for b in bindings_for("pane") if b.id in ("pane.focus-next", "pane.focus-previous")),
+        # before the field sees them: what is typed ahead belongs to the field behind the tab
+        *(replace(b, priority=True) for b in bindings_for("pane") if b.id in _WALK),
         *bindings_for("pick"),
     ]
     SCOPED_CSS = False
