@@ -78,7 +78,7 @@ def test_a_fault_from_the_command_to_its_line(
     window.keys("-l", str(program))
     window.until(lambda lines: has(str(program)[-20:])(lines))
     window.keys(*["Tab"] * TABS_TO_TOOL, "a", "s", "a", "n", *["Tab"] * TABS_TO_ARCHIVE, "C-u")
-    window.still(has("archive  "))
+    window.until(has("archive: name a folder"))
     window.keys("-l", str(archive))
     window.still(has("export ASAN_OPTIONS", "writes into"))
     assert not archive.exists(), "nothing is touched before the start"
@@ -108,7 +108,7 @@ def test_a_lost_line_ends_the_tool_and_closes_the_round(
         workbench.send(str(program).encode() + b"\t" * TABS_TO_TOOL + b"asan" + b"\t" * TABS_TO_ARCHIVE)
         workbench.read_quiet()
         workbench.send(b"\x15")
-        workbench.read_quiet()
+        workbench.read_until(b"archive: name a folder")
         workbench.send(str(archive).encode())
         workbench.read_quiet(0.6)
         workbench.send(b"\r")
