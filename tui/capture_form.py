@@ -42,7 +42,7 @@ class FieldSpec:
 
 def _tools(values: Values) -> Sequence[str]:
     kind = values.get("kind", "")
-    return tools_of(kind) if kind in KINDS else ()  # type: ignore[arg-type]
+    return tools_of(kind) if kind in KINDS else ()
 
 
 FIELDS: tuple[FieldSpec, ...] = (
@@ -119,7 +119,7 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
     if kind not in KINDS:
         raise FieldError("kind", "capture.bad-choice", name=kind, known=", ".join(KINDS))
     tool = values.get("tool", "").strip()
-    tools = tools_of(kind)  # type: ignore[arg-type]
+    tools = tools_of(kind)
     if tool and tool not in tools:
         raise FieldError("tool", "capture.bad-choice", name=tool, known=", ".join(tools))
     command = _words("command", values)
@@ -129,7 +129,7 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
     if not archive:
         raise FieldError("archive", "capture.no-archive")
     return CaptureRequest(
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         command=command,
         cwd=cwd,
         archive=Path(os.path.abspath(cwd / Path(archive).expanduser())),

@@ -350,7 +350,11 @@ class Shell(App[int], inherit_bindings=False):
         elif self.capture_job is not None:
             self._show_job(self.capture_job)
         else:
-            self.push_screen(CapturePage(self._kind_here()), lambda job: job and self._show_job(job))
+            self.push_screen(CapturePage(self._kind_here()), self._show_started)
+
+    def _show_started(self, job: CaptureJob | None) -> None:
+        if job is not None:
+            self._show_job(job)
 
     def _kind_here(self) -> str:
         """The kind of capture that the pane reads; "" where it reads no particular one."""
