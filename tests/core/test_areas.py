@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from npulse.core.areas import AREAS, RULES_BESIDE, all_rules, rule_by_id
+from npulse.core.areas import AREAS, RULES_BESIDE, all_rules, first_area, rule_by_id
 from npulse.core.errors import UsageError
+from npulse.core.run.model import Artifact, Round, Run
 
 
 def test_areas_have_one_name_each_in_both_languages() -> None:
@@ -33,3 +36,18 @@ def test_a_rule_is_found_by_its_id_and_a_near_one_is_named() -> None:
     assert "precision.operator" in str(caught.value.hint)
     with pytest.raises(UsageError):
         rule_by_id("")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "area"),
+    [
+        (("npulse.round", "prof.kernel_details"), "performance"),
+        (("device.environment", "prof.kernel_details"), "performance"),
+        (("npulse.round", "sanitizer.mssanitizer"), "memory"),
+        (("npulse.round", "msprobe.dump"), "overflow"),
+        (("npulse.round",), "rounds"),
+    ],
+)
+def test_a_manifest_beside_the_data_does_not_choose_the_pane(kinds: tuple[str, ...], area: str) -> None:
+    artifacts = tuple(Artifact(kind, Path("/x") / kind, kind, 1, 1) for kind in kinds)
+    assert first_area(Run(Path("/x"), (Round("", artifacts),))) == area

@@ -204,7 +204,7 @@ async def test_stop_goes_a_rung_further_each_time(
         await pilot.press("s")
         await until(pilot, lambda: "asked 1x to stop, sent: SIGINT" in screen_text(app))
         assert page.job.is_running
-        await pilot.press("s")
+        await pilot.press("ctrl+c")
         await until(pilot, lambda: not page.job.is_running)
         assert page.job.state.rungs == ("SIGINT", "SIGTERM")
         await until(pilot, lambda: "the double wrote nothing" in screen_text(app))

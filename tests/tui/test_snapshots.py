@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from npulse.tui.widgets.virtual_table import VirtualTable
 from .panes.memory_runs import write_faults, write_sources
 from .panes.overflow_runs import write_ranks, write_sum
 from .panes.performance_runs import write_round as write_profile
+from .panes.rounds_runs import write_archive
 
 N_TRIES = 2000
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -183,3 +185,68 @@ def test_performance(snap_compare: Any, tmp_path: Path) -> None:
         await wait_for(pilot, lambda: stands_at(app, "MatMulV2"))
 
     assert snap_compare(app, terminal_size=(120, 36), run_before=settle)
+
+
+@pytest.fixture
+def utc() -> Iterator[None]:
+    """The clock on the wall is the same everywhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_rounds(snap_compare: Any, tmp_path: Path, size: str, utc: None) -> None:
+    archive = write_archive(tmp_path / "diag")
+    app = NpulseApp(
+        "runs/diag",
+        store=StateStore(tmp_path / "state", now_s=lambda: 1_700_000_000),
+        open_run=lambda path, progress, is_cancelled: discover(archive),
+        make_pane=make_pane,
+        first_pane="rounds",
+    )
+
+    async def settle(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(app, "Better"))
+
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=settle)
+
+
+NPU_SMI = """\
++------------------------------------------------------------------------------------------------+
+| npu-smi 25.2.3                   Version: 25.2.3                                               |
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip  Phy-ID              | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 0     Ascend910           | OK            | 168.1       50                0    / 0             |
+| 0     0                   | 0000:9D:00.0  | 0           0    / 0          3134 / 65536         |
++------------------------------------------------------------------------------------------------+
+| 0     Ascend910           | Alarm         | -           88                0    / 0             |
+| 1     1                   | 0000:9F:00.0  | 0           0    / 0          61444/ 65536         |
++===========================+===============+====================================================+
++---------------------------+---------------+----------------------------------------------------+
+| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |
++===========================+===============+====================================================+
+| No running processes found in NPU 0                                                            |
++===========================+===============+====================================================+
+"""
+
+
+def test_device(snap_compare: Any, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "npu_smi.txt").write_text(NPU_SMI)
+    app = NpulseApp(
+        "runs/cards",
+        store=StateStore(tmp_path / "state", now_s=lambda: 1_700_000_000),
+        open_run=lambda path, progress, is_cancelled: discover(tmp_path / "run"),
+        make_pane=make_pane,
+        first_pane="device",
+    )
+
+    async def settle(pilot: Any) -> None:
+        await wait_for(pilot, lambda: stands_at(app, "Alarm"))
+
+    assert snap_compare(app, terminal_size=SIZES["80x24"], run_before=settle)

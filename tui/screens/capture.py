@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -138,6 +138,8 @@ class CapturePage(Page["CaptureJob | None"]):
             self.query_one(f"#label-{spec.id}", Static).update(self.tr(spec.label_id))
         self._show_hint()
         self._show_planned()
+        if self._planned is not None:
+            self._plan_soon()  # the core's words are those of the language before
 
     # ---- fields ----
 
@@ -285,8 +287,13 @@ class CapturePage(Page["CaptureJob | None"]):
         if n_errors and not is_forced(self.values()):
             self.shell.notice("capture.held-back", severity="warning", n=n_errors, n_warnings=0)
             return
-        self._keep_values()
         self.dismiss(self.shell.begin_capture(planned.outlook.request, is_forced(self.values())))
+
+    def dismiss(self, result: Any = None) -> Any:
+        """What was typed is there again the next time, however the page is left."""
+        if self.is_mounted:
+            self._keep_values()
+        return super().dismiss(result)
 
     def _keep_values(self) -> None:
         values = self.values()

@@ -29,7 +29,10 @@ class CaptureRunPage(Page[bool]):
     """Dismisses with True where the new round shall be opened. Leaving it ends nothing."""
 
     AUTO_FOCUS = "RowList"
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("capture")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_for("capture"),
+        *(b for b in bindings_for("app") if b.id == "app.cancel"),
+    ]
     SCOPED_CSS = False
     DEFAULT_CSS = """
     CaptureRunPage #state { height: 1; padding: 0 1; }
@@ -142,6 +145,13 @@ class CaptureRunPage(Page[bool]):
         key = show_keys(self.shell.keys.get("capture.stop", ())[:1])
         self.shell.notice("capture.asked" if n_asked == 1 else "capture.asked-again", key=key, n=n_asked)
         self._look()
+
+    def action_cancel_or_copy(self) -> None:
+        """The job that is looked at here is the capture."""
+        if self.job.is_running:
+            self.action_stop_capture()
+        else:
+            self.shell.action_cancel_or_copy()
 
     def on_row_list_opened(self, event: RowList.Opened) -> None:
         """Enter, wherever the cursor stands: the new round, once there is one."""
