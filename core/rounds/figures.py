@@ -14,6 +14,8 @@ State = Literal["better", "worse", "same", "unknown", "first", ""]
 """Against the last round before that has the figure. first: there is none. "": the round has none."""
 Better = Literal["higher", "lower"]
 
+UNWELL_CARD = "performance.device"
+"""The rule by which the performance area says that its figures were measured on a card that is not well."""
 LEAST_SHARE = 0.02
 """Times and rates that differ by less are the same: nobody saw how much single runs differ by themselves."""
 
@@ -23,13 +25,15 @@ class Cell:
     """One figure of one round. value: None where it could not be told; `why` says why not.
 
     is_whole: False where the area could not read or judge all, so that a count is a lower bound. of: what was
-    measured (an output's name, a profile): figures of two things are not compared.
+    measured (an output's name, a profile): figures of two things are not compared. is_doubtful: measured on a
+    card that was not well, so that the card may be all that changed.
     """
 
     value: float | None
     is_whole: bool = True
     of: str = ""
     why: str = ""
+    is_doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ def state_of(figure: Figure, before: Cell | None, after: Cell) -> State:
     if before is None:
         return "first"
     old, new = before.value, after.value
+    if before.is_doubtful or after.is_doubtful:
+        return "unknown"
     if old is None or new is None or before.of != after.of or math.isnan(old) or math.isnan(new):
         return "unknown"
     if _is_same(figure, old, new):
@@ -112,9 +118,13 @@ def _measured(name: str, of: Callable[[Report], str]) -> Callable[[Report], Cell
         value = report.summary.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
-        return Cell(float(value), of=of(report))
+        return Cell(float(value), of=of(report), is_doubtful=_is_doubtful(report))
 
     return take
+
+
+def _is_doubtful(report: Report) -> bool:
+    return any(finding.rule == UNWELL_CARD for finding in report.findings)
 
 
 def _cosine(report: Report) -> Cell | None:

@@ -266,6 +266,6 @@ def _judged(
 
 
 def _is_about(cell: Cell | None, us: float, judged: object, tolerance: float) -> bool:
-    if cell is None or cell.value is None or not isinstance(judged, int | float):
+    if cell is None or cell.value is None or cell.is_doubtful or not isinstance(judged, int | float):
         return False
     return math.isclose(cell.value * us, judged, rel_tol=tolerance)

@@ -71,10 +71,16 @@ class RoundsView:
                 text += say(TEXTS, f"head-{state}", lang, figures=told)
         unknown = [heading_of(name, lang) for name in one.of_state("unknown")]
         if unknown:
-            text += say(TEXTS, "head-unknown", lang, figures=", ".join(unknown))
+            is_doubtful = any(self._is_doubtful(one, name) for name in one.of_state("unknown"))
+            why = f" ({say(TEXTS, 'unwell-card', lang)})" if is_doubtful else ""
+            text += say(TEXTS, "head-unknown", lang, figures=", ".join(unknown), why=why)
         if not one.is_complete:
             text += f" {say(TEXTS, 'asking', lang)}"
         return text
+
+    def _is_doubtful(self, row: StoryRow, name: str) -> bool:
+        before = before_of(self.found, row, name)
+        return row.cells[name].is_doubtful or (before is not None and before.is_doubtful)
 
     def _facts(self, row: StoryRow, lang: Lang) -> Iterator[tuple[str, str]]:
         """What was set otherwise, key by key; each figure; what each area says; how it was captured."""
@@ -115,6 +121,8 @@ class RoundsView:
         cell, text = row.cells[name], figure_text(row, name, lang)
         if cell.why:
             text = f"{text} ({safe_text(cell.why, 60)})"
+        if cell.is_doubtful:
+            text = f"{text} ({say(TEXTS, 'unwell-card', lang)})"
         if before is None:
             return text
         since = say(TEXTS, "since", lang, round=safe_text(row.since[name], 60))

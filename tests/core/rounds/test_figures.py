@@ -41,6 +41,7 @@ def test_what_is_not_known_is_neither_better_nor_worse() -> None:
     assert state_of(SITES, Cell(1), Cell(3, is_whole=False)) == "worse"  # at least three
     assert state_of(SITES, Cell(3, is_whole=False), Cell(1)) == "better"
     assert state_of(SITES, Cell(3, is_whole=False), Cell(3)) == "unknown"
+    assert state_of(STEP, Cell(3, is_doubtful=True), Cell(1)) == "unknown"  # a card that was not well
     assert state_of(STEP, Cell(3, of="rank 0"), Cell(1, of="rank 1")) == "unknown"
 
 

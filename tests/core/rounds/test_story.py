@@ -16,7 +16,7 @@ from npulse.core.rounds.view import rounds_view
 from npulse.core.run.discover import discover
 from npulse.core.text import Lang
 
-from .archives import closed, faults, profile, two_memory_rounds, write_round
+from .archives import closed, faults, profile, toml_text, two_memory_rounds, write_round
 
 OPTIONS = AnalysisOptions()
 
@@ -89,6 +89,31 @@ def test_times_are_judged_by_the_areas_own_noise(tmp_path: Path) -> None:
     before, after = (row.cells[name].value or 0 for row in rows[:2])
     assert after / before > 1.02, "by the plain rule it would be worse"
     assert [row.states[name] for row in rows] == ["first", "same", "worse"]
+
+
+def test_a_time_of_a_hot_card_is_compared_with_none(tmp_path: Path) -> None:
+    card = {"npu": 3, "chip": 0, "name": "910B3", "hbm_total_mb": 65536, "ai_core_percent": 90}
+    states = {
+        "hot": {"health": "Warning", "temperature_c": 91.0},
+        "cool": {"health": "OK", "temperature_c": 60.0},
+    }
+    for minute, (name, state) in enumerate(states.items()):
+        folder = profile(
+            tmp_path / "prof" / f"{name}_20260301-10{minute:02}00", 130.0 - 30 * minute, wobble_us=1.0
+        )
+        write_round(folder, closed("performance", minute))
+        told_of = {**card, **state}
+        lines = ["[device.after]", 'state = "ok"', "[[device.after.chips]]"]
+        lines += [f"{key} = {toml_text(value)}" for key, value in told_of.items()]
+        with open(folder / "round.toml", "a") as file:
+            file.write("\n".join(lines) + "\n")
+    found = told(tmp_path)
+    if not any(said.area == "device" for said in found.rows[0].said):
+        pytest.skip("no area tells of cards")
+    row = found.rows[1]
+    assert row.states["wall_us"] == "unknown" and found.rows[0].cells["wall_us"].is_doubtful
+    assert row.states["n_unwell"] == "better"
+    assert "a card that was not well" in rounds_view(found, "en").detail(1, "en").headline
 
 
 def test_rounds_without_a_manifest_have_figures_and_no_settings(tmp_path: Path) -> None:
