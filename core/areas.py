@@ -152,7 +152,11 @@ AREAS: tuple[Area, ...] = (
 )
 
 
-RULES_BESIDE: Mapping[str, str] = {"capture": ".capture.rules", "config": ".config.rules", "env": ".doctor.rules"}
+RULES_BESIDE: Mapping[str, str] = {
+    "capture": ".capture.rules",
+    "config": ".config.rules",
+    "env": ".doctor.rules",
+}
 """Rules of rooms that are no area and have no pane: the first part of their ids -> the module."""
 
 

@@ -2,8 +2,8 @@
 
 A driver starts nothing itself and writes nothing: it says what shall be started and written (`Plan`), and
 reads what lies in the round afterwards (`Recorded`). One exception: an overflow capture that keeps only the
-tensors before the first anomaly removes the others, of its own round, in `wants_stop` and `finish`. Everything that happens, happens in `session.py`; so
-`--dry-run` prints exactly what would run.
+tensors before the first anomaly removes the others, of its own round, in `wants_stop` and `finish`.
+Everything that happens, happens in `session.py`; so `--dry-run` prints exactly what would run.
 """
 
 from __future__ import annotations

@@ -75,14 +75,6 @@ _PATH_OPTIONS = (
     *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden"),
     *("--archive",),
 )
-    "--output",
-    "-o",
-    "--source-root",
-    "--kernel-object",
-    "--serve-status",
-    "--golden",
-    "--archive",
-)
 
 
 def _refuse_empty(argv: list[str]) -> None:
