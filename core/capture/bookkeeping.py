@@ -92,7 +92,8 @@ def _resume_one(manifest: Manifest, is_stopping: bool, stop: StopRequests) -> Re
 
 def _living(table: Mapping[str, Any]) -> list[Process]:
     """Processes of the round that live: by the marker, and the tool itself, which may have cleared it."""
-    round_id, told = str(table.get("id", "")), table.get("process", {})
+    round_id, told = str(table.get("id", "")), table.get("process")
+    told = told if isinstance(told, dict) else {}
     found = {process.key: process for process in (marked(round_id) if round_id else ())}
     pid, ticks = told.get("tool_pid"), told.get("tool_start_ticks")
     if isinstance(pid, int) and isinstance(ticks, int) and told.get("boot_id") == boot_id():

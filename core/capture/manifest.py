@@ -52,7 +52,9 @@ class Manifest:
     def warn(self, *words: Words) -> None:
         """Add warnings, each once."""
         for at, key in ((0, "warnings"), (1, "warnings_zh")):
-            told = self.table.setdefault(key, [])
+            told = self.table.get(key)
+            if not isinstance(told, list):  # none yet, or not written by npulse
+                told = self.table[key] = []
             told += [one[at] for one in words if one[at] not in told and len(told) < MAX_LISTED]
 
     def text(self) -> str:
@@ -103,15 +105,11 @@ def request_table(request: CaptureRequest) -> dict[str, Any]:
 
 def request_of(table: Mapping[str, Any], folder: Path) -> CaptureRequest:
     """The request that a manifest tells of. InputError where it is none of npulse's own rounds."""
-    asked, usual = table.get("request", {}), CaptureRequest("precision", (), Path(), Path())
+    asked = table.get("request", {})
     try:
         if table["kind"] not in get_args(Kind):
             raise ValueError(table["kind"])
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(getattr(usual, name), tuple) else value
-            for name, value in asked.items()
-            if name not in _KEPT_ELSEWHERE and name in CaptureRequest.__dataclass_fields__
-        }
+        values = {name: _value_of(name, value) for name, value in dict(asked).items()}
         return CaptureRequest(
             kind=table["kind"],
             command=tuple(map(str, table["command"])),
@@ -124,6 +122,25 @@ def request_of(table: Mapping[str, Any], folder: Path) -> CaptureRequest:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError("this manifest does not tell what was asked for", path=folder / MANIFEST) from error
+
+
+_OPTIONAL: Mapping[str, tuple[type, ...]] = {
+    **{"level": (str,), "model": (str,), "pid": (int,), "timeout_s": (int, float)},
+}
+
+
+def _value_of(name: str, value: Any) -> Any:
+    """A value of the table `request` as the request has it. ValueError, TypeError for another type."""
+    if name in _KEPT_ELSEWHERE or name not in CaptureRequest.__dataclass_fields__:
+        raise ValueError(name)
+    usual = getattr(CaptureRequest("precision", (), Path(), Path()), name)
+    if isinstance(usual, tuple) and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    if isinstance(usual, Mapping) and isinstance(value, Mapping):
+        return {str(key): str(one) for key, one in value.items()}
+    if type(value) in _OPTIONAL.get(name, (type(usual),)):
+        return value
+    raise TypeError(name)
 
 
 def plan_table(plan: Plan, argv: Sequence[str]) -> dict[str, Any]:

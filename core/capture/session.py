@@ -156,7 +156,7 @@ class _Attempt:
         self._stop = stop
         self._patience = patience
         self._round_id = uuid.uuid4().hex
-        self._began_s = time.time()
+        self._began_s, self._clock_s = time.time(), time.monotonic()
         self._folder = archive.open_round(request.archive, request.kind, request.name, self._began_s)
         self._manifest = Manifest(self._folder)
         self._next_progress_s = 0.0
@@ -170,6 +170,9 @@ class _Attempt:
             recorded = self._recorded_by(self._start())
         except BaseException as error:
             self._close(_nothing(error, self._folder))
+            if isinstance(error, OSError):  # the disk, not the program
+                reason = error.strerror or str(error)
+                raise InputError(f"the round could not go on: {reason}", path=self._folder) from error
             raise
         return self._close(recorded)
 
@@ -376,12 +379,11 @@ class _Attempt:
         n_left = archive.make_read_only(self._folder / RAW)
         if n_left:
             self._manifest.warn(_filled("not-read-only", n=f"{n_left:,}"))
-        end_s = time.time()
         self._manifest.update(
             device=device,
             state="closed",
-            end=utc_text(end_s),
-            duration_s=round(end_s - self._began_s, 3),
+            end=utc_text(time.time()),
+            duration_s=round(time.monotonic() - self._clock_s, 3),
             recorded=recorded_table(recorded),
         )
         archive.free_reserve(self._folder)

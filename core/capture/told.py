@@ -14,7 +14,7 @@ from npulse.core.text import Lang, safe_text, say
 
 from . import archive
 from .bookkeeping import Resumed
-from .driver import Driver, Ended, Plan, Words
+from .driver import Driver, Ended, Plan, Recorded, Words
 from .events import RoundResult, Running, Stopping
 from .process import full_environment, full_ladder, sent_text
 from .processes import MARKER, names_of
@@ -157,7 +157,7 @@ def span_text(numbers: Sequence[int]) -> str:
 def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
     """What was recorded, where, how the tool ended, what to doubt, what to do next."""
     recorded = result.recorded
-    figures = [say(TOLD, "files", lang, n=f"{recorded.n_files:,}", size=size_text(recorded.size_bytes))]
+    figures = [_files_text(recorded, lang)]
     if recorded.ranks:
         figures.append(say(TOLD, "ranks", lang, which=span_text(recorded.ranks)))
     if recorded.steps:
@@ -170,6 +170,11 @@ def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
     why = in_lang(recorded.why, lang)
     if why:
         yield f"  {why}"
+    if recorded.found:
+        found = ", ".join(f"{safe_text(kind)} {n:,}" for kind, n in recorded.found.items())
+        yield f"  {say(TOLD, 'found', lang)}: {found}"
+    if recorded.is_failure:
+        yield f"  {say(TOLD, 'fault', lang)}"
     yield f"  {say(TOLD, 'in', lang)}: {safe_text(str(result.folder))}"
     yield f"  {_ended_text(result.ended, lang)}"
     for warning in result.warnings:
@@ -177,6 +182,11 @@ def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
     if result.not_written:
         yield "  " + say(TOLD, "not-written", lang, reason=result.not_written)
     yield f"  {say(TOLD, 'next', lang)}: {_next_text(result, kind, lang)}"
+
+
+def _files_text(recorded: Recorded, lang: Lang) -> str:
+    key = "file-1" if recorded.n_files == 1 else "files"
+    return say(TOLD, key, lang, n=f"{recorded.n_files:,}", size=size_text(recorded.size_bytes))
 
 
 def _ended_text(ended: Ended | None, lang: Lang) -> str:
@@ -231,9 +241,8 @@ def resumed_lines(one: Resumed, lang: Lang) -> Iterator[str]:
     """What became of a round that was found running."""
     yield f"{safe_text(str(one.folder))}: {say(TOLD, f'resume-{one.what}', lang)}"
     if one.recorded is not None:
-        yield f"  {say(TOLD, f'outcome-{one.recorded.outcome}', lang)}: " + say(
-            TOLD, "files", lang, n=f"{one.recorded.n_files:,}", size=size_text(one.recorded.size_bytes)
-        )
+        outcome = say(TOLD, f"outcome-{one.recorded.outcome}", lang)
+        yield f"  {outcome}: {_files_text(one.recorded, lang)}"
     if one.processes:
         yield "  " + say(TOLD, "resume-stop", lang, names=safe_text(names_of(one.processes)))
     if one.why:

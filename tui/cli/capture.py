@@ -146,7 +146,7 @@ def _request(kind: Any, command: Sequence[str], options: CaptureOptions) -> Capt
     return CaptureRequest(
         kind=kind,
         command=tuple(command),
-        cwd=Path.cwd(),
+        cwd=_here(),
         archive=(options.archive or DEFAULT_ARCHIVE).absolute(),
         name=options.name or name_of(command, options.pid),
         tool=options.tool,
@@ -169,6 +169,13 @@ def _request(kind: Any, command: Sequence[str], options: CaptureOptions) -> Capt
         extra=tuple(options.tool_options),
         lang=options.lang,
     )
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UsageError("the current folder is gone", hint="cd into one that is there") from None
 
 
 def name_of(command: Sequence[str], pid: int | None) -> str:
@@ -267,6 +274,14 @@ def _heard(stop: StopRequests) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _columns() -> int:
+    """Of the terminal behind stderr: a line that wraps could not be taken away again."""
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
+
+
 class _Teller:
     """Tells on stderr what happens, also the program's own output; a terminal that is gone is no trouble."""
 
@@ -322,7 +337,7 @@ class _Teller:
             return
         with self._lock, self._guarded():
             encoding = sys.stderr.encoding or "ascii"
-            shown = safe_text(line).encode(encoding, "backslashreplace").decode(encoding)
+            shown = safe_text(line[: _columns() - 1]).encode(encoding, "backslashreplace").decode(encoding)
             sys.stderr.write(f"\r\x1b[K{shown}")
             sys.stderr.flush()
 

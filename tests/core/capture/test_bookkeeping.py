@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from npulse.core.capture.bookkeeping import resume
+from npulse.core.capture.manifest import Manifest, request_of, request_table
+from npulse.core.capture.request import CaptureRequest
 from npulse.core.capture.stop import StopRequests
 from npulse.core.errors import InputError
 
@@ -152,6 +156,65 @@ def test_what_is_no_round_and_what_is_broken(archive: Path) -> None:
     (folder / "round.toml").write_text('schema = 1\nname = "made by hand"\n')
     assert resume(archive) == ()
     (folder / "round.toml").write_text('id = "0"\nstate = "closed"\n')
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 1 << 40) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+_KEYS = (
+    *("id", "kind", "tool", "name", "command", "cwd", "request", "process", "environment", "warnings"),
+    *("exit_status", "signal", "stopped_by", "is_killed", "recorded", "schema"),
+)
+_REQUEST = st.dictionaries(st.sampled_from(("rank", "names", "pid", "settings", "retro", "x")), _VALUES)
+
+
+@given(st.dictionaries(st.sampled_from(_KEYS), _VALUES), _REQUEST)
+def test_no_manifest_breaks_the_bookkeeping(
+    tmp_path_factory: pytest.TempPathFactory, damage: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    """Whatever a manifest says, each round is closed or refused, and another one beside it is closed."""
+    archive = tmp_path_factory.mktemp("diag")
+    base = {"state": "running", "kind": "precision", "tool": "gone", "name": "x", "command": [], "cwd": "/"}
+    for name, table in (("a", {**base, "request": asked, **damage}), ("b", base)):
+        folder = archive / "dump" / f"{name}_20260101-000000"
+        (folder / "raw").mkdir(parents=True)
+        Manifest(folder, table).write()
+    whats = [one.what for one in resume(archive)]
+    assert len(whats) == 2 and whats[0] in ("closed", "refused") and whats[1] == "closed"
+    assert [one.what for one in resume(archive)] == [what for what in whats if what == "refused"]
+
+
+def test_what_was_asked_for_is_read_as_it_was_written(tmp_path: Path) -> None:
+    asked = CaptureRequest(
+        "overflow",
+        ("python", "t.py"),
+        tmp_path,
+        tmp_path,
+        "name",
+        "plain",
+        rank="0,2",
+        step="0|5-10",
+        names=("a", "b*"),
+        level="L1",
+        timeout_s=2.5,
+        repeat=3,
+        keep_last=True,
+        stop_at_first=True,
+        keep_fp32=("x",),
+        settings={"a-b": "c"},
+        extra=("--y",),
+        pid=7,
+        model="m",
+        environment={"ASCEND_WORK_PATH": "/a"},
+    )
+    folder = tmp_path / "overflow" / "x_20260101-000000"
+    folder.mkdir(parents=True)
+    top = {"kind": "overflow", "tool": "plain", "name": "name", "command": ["python", "t.py"]}
+    table = {**top, "cwd": str(tmp_path), "request": request_table(asked), "environment": asked.environment}
+    Manifest(folder, table).write()
+    assert request_of(Manifest.read(folder).table, folder) == asked
 
 
 def test_a_driver_that_is_not_known_any_more(archive: Path) -> None:

@@ -395,6 +395,22 @@ def test_a_driver_that_fails_leaves_a_closed_round_and_no_process(archive: Path)
     assert table["state"] == "closed" and "out of order" in table["recorded"]["why"]
 
 
+def test_a_disk_that_refuses_the_files_of_the_plan(archive: Path) -> None:
+    class Refused(PlainDriver):
+        n_asked = 0
+
+        def plan(self, request: Any, round_folder: Path) -> Any:
+            self.n_asked += 1
+            if self.n_asked > 1:  # the first one is the preflight's
+                raise OSError(28, "No space left on device")
+            return super().plan(request, round_folder)
+
+    with pytest.raises(InputError) as caught:
+        run(archive, WRITES, Refused())
+    (folder,) = rounds_of(archive)
+    assert "No space left" in str(caught.value) and manifest_of(folder)["state"] == "closed"
+
+
 def test_a_file_where_the_archive_should_be(archive: Path) -> None:
     archive.write_text("")
     with pytest.raises(InputError):

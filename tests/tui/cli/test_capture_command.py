@@ -46,7 +46,7 @@ def test_what_was_recorded_decides_the_exit_code(work: Path, capsys: Capture) ->
     assert call("precision", "--tool", "plain", "--", *python(WRITES + "raise SystemExit(7)")) == 0
     out = capsys.readouterr().out
     (folder,) = rounds_of(work / "diag")
-    assert out.startswith("recorded: 1 files, 100 bytes") and str(folder) in out
+    assert out.startswith("recorded: 1 file, 100 bytes") and str(folder) in out
     assert f"npulse precision {folder} GOLDEN" in out and "exit status 7" in out
     assert call("precision", "--tool", "plain", "--", *python("print('all is well')")) == 4
     told = capsys.readouterr()
