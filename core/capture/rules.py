@@ -5,6 +5,9 @@ from __future__ import annotations
 from npulse.core.findings import Severity
 from npulse.core.rules import Rule
 
+from .rules_dump import DUMP_RULES
+from .rules_tools import RULES as TOOL_RULES
+
 _OWN = ("npulse's own", "npulse 自有规则")
 _FORCE = (
     "--force starts in spite of errors; warnings hold nothing back",
@@ -30,7 +33,7 @@ def _rule(
     return Rule(f"capture.{id_}", severity, title, meaning, threshold, source, _FORCE)
 
 
-RULES: tuple[Rule, ...] = (
+_PREFLIGHT: tuple[Rule, ...] = (
     _rule(
         "disk-space",
         "error",
@@ -211,3 +214,6 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
 )
+
+RULES: tuple[Rule, ...] = (*_PREFLIGHT, *DUMP_RULES, *TOOL_RULES)
+"""Those that are looked at before every capture, and those of single tools."""

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from npulse.core.findings import Finding
 from npulse.core.text import Lang
 
 if TYPE_CHECKING:
+    from npulse.core.doctor.facts import Environment
+
     from .preflight import Look
 
 GIT_TIMEOUT_S = 5.0
@@ -117,28 +119,81 @@ def is_ignored(folder: Path, path: Path, environment: Mapping[str, str]) -> bool
 
 def versions(environment: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
     """Name of each component to its version, as far as it is known; command: of the program."""
-    del environment, command
-    return {}
+    from npulse.core.doctor.versions import versions_of
+
+    return versions_of(_inventory(environment, command))
 
 
-def device_snapshot(environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """The cards as a table of the manifest; None where nothing can tell."""
-    del environment
-    return None
+def _inventory(environment: Mapping[str, str], command: Sequence[str]) -> Environment:
+    from npulse.core.doctor.inventory import Machine, inventory
+
+    program = command[0] if command else ""
+    is_python = os.path.basename(program).startswith("python")
+    return inventory(Machine(variables=environment, python=program if is_python else None))
+
+
+def device_snapshot(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The cards as a table of the manifest; where npu-smi tells nothing, why."""
+    from npulse.core.device.query import snapshot_now
+
+    return snapshot_now(env=environment).to_dict()
 
 
 def device_changes(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> tuple[tuple[str, str], ...]:
-    """What changed on the cards meanwhile, in words (en, zh)."""
-    del before, after
-    return ()
+    """What changed on the cards for the worse meanwhile, in words (en, zh)."""
+    from npulse.core.device.changes import changes
+    from npulse.core.device.snapshot import Snapshot
+
+    if before is None or after is None:
+        return ()
+    notes = changes(Snapshot.from_dict(before), Snapshot.from_dict(after))
+    return tuple(
+        (f"{note.subject}: {note.message[0]}", f"{note.subject}：{note.message[1]}")
+        for note in notes
+        if note.severity != "note"
+    )
 
 
 def findings(
     environment: Mapping[str, str], command: Sequence[str], lang: Lang, look: Look
 ) -> Iterator[Finding]:
-    """What the versions and the cards have to say before a start."""
-    del environment, command, lang
-    yield look.unknown("versions", "versions-unknown")
-    yield look.unknown("device", "device-unknown")
+    """What the versions and the cards have to say before a start; a line where that is nothing."""
+    from npulse.core.doctor.findings import alignment
+    from npulse.core.doctor.versions import versions_of
+
+    told = _inventory(environment, command)
+    conflicts = alignment(told, lang)
+    yield from conflicts
+    if not conflicts:
+        known = versions_of(told)
+        named = [f"{name} {known[name]}" for name in _NAMED if name in known]
+        if named:
+            yield look.ok("versions", "versions-ok", words=", ".join(named))
+        else:
+            yield look.unknown("versions", "versions-unknown")
+    yield from _cards(environment, lang, look)
+
+
+_NAMED = ("cann", "driver", "firmware", "nnal", "torch", "torch_npu", "mindstudio_probe", "mindspore")
+
+
+def _cards(environment: Mapping[str, str], lang: Lang, look: Look) -> Iterator[Finding]:
+    """Of the cards that the program may use. That there are none is for the program to say."""
+    from npulse.core.device.judge import notes_of
+    from npulse.core.device.query import snapshot_now
+
+    snapshot = snapshot_now(env=environment)
+    notes = notes_of(snapshot)
+    if not snapshot.is_known:
+        yield from (replace(note.finding(lang), severity="note") for note in notes)
+        return
+    wanted = environment.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",")
+    devices = [int(word) for word in wanted if word.strip().isdecimal()]
+    chips = [snapshot.of_device(device) for device in devices]
+    keys = {chip.key for chip in chips if chip is not None}
+    kept = [note for note in notes if not keys or note.key is None or note.key in keys]
+    yield from (note.finding(lang) for note in kept)
+    if not any(note.severity in ("error", "warning") for note in kept):
+        yield look.ok("device", "device-ok", n=str(len(keys) or len(snapshot.chips)))
