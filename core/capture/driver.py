@@ -1,9 +1,9 @@
 """What every driver is: how one tool is checked, started, watched, stopped, and what it recorded.
 
 A driver starts nothing itself and writes nothing: it says what shall be started and written (`Plan`), and
-reads what lies in the round afterwards (`Recorded`). One exception: an overflow capture that keeps only the
-tensors before the first anomaly removes the others, of its own round, in `wants_stop` and `finish`.
-Everything that happens, happens in `session.py`; so `--dry-run` prints exactly what would run.
+reads what lies in the round afterwards (`Recorded`). Everything that happens, happens in `session.py`; so
+`--dry-run` prints exactly what would run. One exception: an overflow capture that keeps only the tensors
+before the first anomaly removes the others, of its own round, in `wants_stop` and `finish`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How the tool ended. exit_status: None where it was ended by `signal`, or never started. is_killed: the
-    ladder came to SIGKILL. stopped_by: user, timeout, first-anomaly, hang-up, terminated (SIGTERM to npulse),
-    npulse (it failed); "" for by itself. console: the
+    ladder came to SIGKILL. stopped_by: user, timeout, first-anomaly, hang-up; "" for by itself. console: the
     file with all that it printed."""
 
     exit_status: int | None

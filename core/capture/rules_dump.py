@@ -1,4 +1,4 @@
-"""Rules that are looked at before a capture with msprobe."""
+"""Rules that are looked at before a capture of dumps."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ DUMP_RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="capture.nan-check-npu",
+        id="capture.torch-npu-missing",
         severity="error",
-        title=("nan_check needs torch_npu", "nan_check 需要 torch_npu"),
+        title=("torch_npu is not installed where the program runs", "程序所用的 Python 中未安装 torch_npu"),
         meaning=(
-            "The task nan_check asks the NPU itself; where torch_npu cannot be imported msprobe refuses it.",
-            "nan_check 任务由 NPU 自身检查；无法导入 torch_npu 时 msprobe 会拒绝。",
+            "The task nan_check and a dump through acl.json ask the NPU itself; without torch_npu there is none to ask.",
+            "nan_check 任务和 acl.json dump 由 NPU 自身完成；没有 torch_npu 就没有可用的 NPU。",
         ),
         threshold=("no package torch_npu found by that Python", "该 Python 找不到 torch_npu 包"),
         source=("msprobe, pytorch/dump/debugger/debugger_config", "msprobe debugger_config"),
-        silence=("--tool statistics", "--tool statistics"),
+        silence=("install torch_npu, or take a tool of msprobe", "安装 torch_npu，或使用 msprobe 的工具"),
     ),
 )

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from npulse.core.errors import UsageError
+from npulse.core.findings import Finding
 from npulse.core.text import safe_text
 
 from ..base import BaseDriver, count_files
 from ..driver import RAW, Ended, Outcome, Plan, PlannedFile, Recorded, Words
 from ..launcher import launcher_environment, launcher_files, read_launcher_log
 from ..request import CaptureRequest, Kind
-from .dump_preflight import PYTHON, python_of
+from .dump_preflight import PYTHON, dump_preflight, python_of
 from .dumped import Why, is_program_failure
 from .graph_files import GraphFiles, look_at_graph_files
 from .msprobe import estimate_of, keep_fp32_files, switch_of
@@ -83,6 +84,9 @@ class AclDump(BaseDriver):
         if _is_offline(request):
             return None
         return estimate_of(self.config(request, Path("/")), request)
+
+    def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
+        return dump_preflight(request, needs_msprobe=False, needs_npu=True)
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         from npulse.core.config import make

@@ -6,10 +6,9 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-from npulse.core.findings import Finding, Severity
+from npulse.core.findings import Finding
 from npulse.core.text import safe_text
 
 from ..request import CaptureRequest
@@ -25,30 +24,27 @@ ASK = (
 ASK_VERSION = "from importlib.metadata import version; print(version('mindstudio-probe'))"
 
 
-def dump_preflight(request: CaptureRequest, task: str = "") -> tuple[Finding, ...]:
-    """Findings of the command's Python; () where all is well or nobody can tell."""
-    return tuple(_findings(request, task))
-
-
-def _findings(request: CaptureRequest, task: str) -> Iterator[Finding]:
+def dump_preflight(
+    request: CaptureRequest, *, needs_msprobe: bool = True, needs_npu: bool = False
+) -> tuple[Finding, ...]:
+    """What the command's Python lacks; () where all is there or nobody can tell."""
     python = python_of(request)
-    if python is None:
-        return
-    has = packages_of(python, request)
-    if has is None:
-        return
+    has = packages_of(python, request) if python is not None else None
+    if python is None or has is None:
+        return ()
     has_torch, has_msprobe, has_npu = has
-    if has_torch and not has_msprobe:
-        yield _finding("capture.msprobe-missing", python, request, python=safe_text(python, 300))
-    if task == "nan_check" and has_torch and not has_npu:
-        yield _finding("capture.nan-check-npu", python, request, python=safe_text(python, 300))
+    lacks = [
+        *(["capture.msprobe-missing"] if needs_msprobe and not has_msprobe else []),
+        *(["capture.torch-npu-missing"] if needs_npu and not has_npu else []),
+    ]
+    return tuple(_finding(rule, python, request) for rule in lacks if has_torch)
 
 
-def _finding(rule: str, subject: str, request: CaptureRequest, **values: str) -> Finding:
-    severity: Severity = "error"
+def _finding(rule: str, python: str, request: CaptureRequest) -> Finding:
     i = 1 if request.lang == "zh" else 0
-    said, next_step = words(rule, **values), words(f"{rule}-next", **values)
-    return Finding(AREA, severity, rule, "origin", safe_text(subject, 300), said[i], next_step[i])
+    shown = safe_text(python, 300)
+    said, next_step = words(rule, python=shown), words(f"{rule}-next", python=shown)
+    return Finding(AREA, "error", rule, "origin", shown, said[i], next_step[i])
 
 
 def python_of(request: CaptureRequest) -> str | None:

@@ -48,7 +48,7 @@ class NanCheck(OverflowStatistics):
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
         from .dump_preflight import dump_preflight
 
-        return dump_preflight(request, task=request.settings.get("task") or task_of(request))
+        return dump_preflight(request, needs_npu=True)
 
 
 def task_of(request: CaptureRequest) -> str:

@@ -17,13 +17,13 @@ TEXTS: Mapping[str, Words] = {
         "{python} -m pip install mindstudio-probe",
         "{python} -m pip install mindstudio-probe",
     ),
-    "capture.nan-check-npu": (
-        "{python} has no torch_npu: msprobe refuses the task nan_check.",
-        "{python} 没有 torch_npu：msprobe 会拒绝 nan_check 任务。",
+    "capture.torch-npu-missing": (
+        "{python} has torch but not torch_npu: nothing runs on an NPU that could be asked.",
+        "{python} 有 torch 但没有 torch_npu：没有可用的 NPU。",
     ),
-    "capture.nan-check-npu-next": (
-        "Take --tool statistics: NaN and Inf are found in the recorded statistics.",
-        "使用 --tool statistics：可在记录的统计量中找到 NaN 和 Inf。",
+    "capture.torch-npu-missing-next": (
+        "Install the torch_npu that belongs to that torch, or take a tool that needs none: --tool msprobe (precision), statistics (overflow).",
+        "安装与该 torch 匹配的 torch_npu，或使用无需它的工具：--tool msprobe（precision）、statistics（overflow）。",
     ),
     # ---- plans ----
     "launcher": (

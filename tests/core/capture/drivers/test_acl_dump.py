@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.capture.drivers.programs import Program, program
+from tests.core.capture.drivers.programs import PACKAGES, Program, program
 
 from npulse.core.capture.driver import Ended
 from npulse.core.capture.drivers.graph_files import look_at_graph_files
@@ -158,3 +158,12 @@ def test_a_compiled_program_may_not_have_taken_the_file(tmp_path: Path) -> None:
     ended(ran)
     assert "nothing but the program itself" in ran.recorded.why[0]
     assert sys.executable not in ran.recorded.why[0]
+
+
+def test_a_python_without_torch_npu_holds_the_start_back(tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    shutil.copytree(PACKAGES / "torch", packages / "torch")
+    asked = acl(tmp_path / "program", packages=packages)
+    assert [one.rule for one in asked.driver.preflight(asked.request)] == ["capture.torch-npu-missing"]
+    whole = acl(tmp_path / "whole")
+    assert whole.driver.preflight(whole.request) == ()
