@@ -75,6 +75,8 @@ def told(story: Story, lang: Lang) -> Iterator[str]:
         cells += [figure_text(row, name, lang) for name in figures]
         rows.append([*cells, changes_text(row, lang)])
     yield from (f"  {line}" for line in columns_of(rows, left=range(len(rows[0]))))
+    if any(row.of_state("unknown") for row in story.rows[-SHOWN_ROUNDS:]):
+        yield say(TEXTS, "told-unknown", lang)
 
 
 def _known_figures(story: Story) -> list[str]:

@@ -19,6 +19,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "told-one": ("1 round", "1 轮"),
     "told-rounds": ("{n} rounds, {first} to {last}", "共 {n} 轮，{first} 至 {last}"),
     "told-rounds-no-time": ("{n} rounds", "共 {n} 轮"),
+    "told-unknown": (
+        "?: not known, or not to be compared: not read whole, another output or amount of work, a card that was "
+        "not well",
+        "?：未知或不可比较：未完整读取、输出或工作量不同、或该卡异常",
+    ),
     "head-round": ("round", "轮次"),
     "head-kind": ("kind", "类别"),
     "head-started": ("started", "开始"),

@@ -119,11 +119,13 @@ def changes_text(row: StoryRow, lang: Lang, arrow: str = "->", n_most: int = 3, 
 
 
 def figure_text(row: StoryRow, name: str, lang: Lang) -> str:
-    """A figure with its word: 0.9998 better; "" where the round has none."""
+    """A figure with its word: 0.9998 better; "?" behind what cannot be compared; "" where there is none."""
     cell, state = row.cells.get(name), row.states.get(name, "")
     if cell is None:
         return ""
     text = BY_ID[name].text(cell)
+    if state == "unknown" and cell.value is not None:
+        return f"{text} ?"
     is_told = state in ("better", "worse", "same")
     return f"{text} {say(TEXTS, f'state-{state}', lang)}" if is_told else text
 
