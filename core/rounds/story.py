@@ -120,13 +120,13 @@ def story(
     latest: dict[str, tuple[str, Cell]] = {}
     for place, row in enumerate(rows):
         progress(Progress(AREA, place, len(rows), AREA))
-        one = replace(asked, round_name=row.name)
+        one, alone = replace(asked, round_name=row.name), _alone(run, run.rounds[row.index])
         cells: dict[str, Cell] = {}
         states: dict[str, State] = {}
         said: list[AreaSaid] = []
         for area in areas:
             check(is_cancelled)
-            found = _ask(area, run, one, problems, is_cancelled)
+            found = _ask(area, alone, one, problems, is_cancelled)
             if found is None:
                 continue
             said.append(_said(area, found))
@@ -199,6 +199,20 @@ def _record(run: Run, round_: Round, problems: list[Problem]) -> tuple[Mapping[s
             problems.append(Problem.from_error(error, manifest.relative))
             return None, manifest.relative
     return None, ""
+
+
+def _alone(run: Run, round_: Round) -> Run:
+    """The run with this round alone: an area looks at no other one, and is not told what is damaged there."""
+    others = {one.name for one in run.rounds if one is not round_ and one.name}
+
+    def is_elsewhere(problem: Problem) -> bool:
+        parts = problem.artifact.split("/")
+        return any(
+            "/".join(parts[start:end]) in others for end in range(len(parts)) for start in (0, end - 1)
+        )
+
+    kept = tuple(problem for problem in run.problems if not is_elsewhere(problem))
+    return replace(run, rounds=(round_,), problems=kept)
 
 
 def _ask(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.areas import Area
 from npulse.core.errors import Cancelled, InputError, UsageError
+from npulse.core.findings import Problem
 from npulse.core.progress import Progress
 from npulse.core.rounds.report import report
 from npulse.core.rounds.run_report import newest_of, report_of, reports_of
 from npulse.core.rounds.story import Story, story
 from npulse.core.rounds.view import rounds_view
 from npulse.core.run.discover import discover
+from npulse.core.run.model import Run
 from npulse.core.text import Lang
 
 from .archives import closed, faults, profile, toml_text, two_memory_rounds, write_round
@@ -149,6 +154,34 @@ def test_a_broken_manifest_is_a_problem_and_its_round_still_told(tmp_path: Path)
     assert [row.cells["n_memory_sites"].value for row in found.rows] == [1]
     assert any(problem.artifact.endswith("round.toml") for problem in found.problems)
     assert "manifest unreadable" in "\n".join(report(found).told) and report(found).verdict == "incomplete"
+
+
+def test_what_is_damaged_in_one_round_makes_no_other_one_unknown(tmp_path: Path) -> None:
+    first = faults(tmp_path / "sanitizer" / "a_20260301-100000")
+    faults(tmp_path / "sanitizer" / "b_20260301-100100")
+    run = discover(tmp_path)
+    damaged = Problem("sanitizer/a_20260301-100000/raw/cut.log", "unreadable", "it is cut")
+    shared = Problem("golden/dump.json", "unreadable", "it is cut")
+    rows = story(replace(run, problems=(damaged,)), OPTIONS).rows
+    assert [row.cells["n_memory_sites"].value for row in rows] == [None, 0]
+    rows = story(replace(run, problems=(shared,)), OPTIONS).rows
+    assert [row.cells["n_memory_sites"].value for row in rows] == [None, None] and first.is_dir()
+
+
+def test_many_rounds_cost_as_much_each_as_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each area is asked of one round at a time, and sees no other one."""
+    for minute in range(6):
+        name = f"x_20260301-10{minute:02}00"
+        write_round(faults(tmp_path / "sanitizer" / name, 38), closed("memory", minute))
+    seen: list[int] = []
+    real = Area.newest_of
+
+    def newest_of(self: Area, run: Run, *arguments: Any, **options: Any) -> Any:
+        seen.append(len(run.rounds))
+        return real(self, run, *arguments, **options)
+
+    monkeypatch.setattr(Area, "newest_of", newest_of)
+    assert len(told(tmp_path).rows) == 6 and set(seen) == {1}
 
 
 def test_time_order_goes_by_the_manifests(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from npulse.core.text import Lang
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from ..job_pane import JobTools
 
+PAUSE_S = 0.3
+"""Between two stories that are shown while figures come in."""
+
 
 def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions) -> None:
     """The rounds with their facts at once, then again with the figures of each further round."""
@@ -27,11 +31,17 @@ def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions) -> None:
         tools.show(Nothing(tools.lang))
         return
 
+    shown_s = -PAUSE_S
+
     def show(found: Story) -> None:
-        tools.show(rounds_view(found, tools.lang))
+        nonlocal shown_s
+        if monotonic() - shown_s >= PAUSE_S:  # an archive has hundreds of rounds that take no time
+            tools.show(rounds_view(found, tools.lang))
+            shown_s = monotonic()
 
     asked = replace(options, lang=tools.lang)
-    show(story(run, asked, progress=tools.progress, is_cancelled=tools.is_cancelled, on_update=show))
+    found = story(run, asked, progress=tools.progress, is_cancelled=tools.is_cancelled, on_update=show)
+    tools.show(rounds_view(found, tools.lang))
 
 
 def compare_lines(
