@@ -30,7 +30,7 @@ For others (all texts of the vendor are raw; show them through `safe_text`):
         snapshots_of(manifest) -> (before, after)    each a Snapshot or None, of a round.toml's tables
     history.py
         History(max_samples=720)    .add(snapshot), .series(key, gauge), .peak, .slow, .moved, .growth(key)
-    judge.py, changes.py
+    judge.py, changes.py (error_judge.py, memory_judge.py)
         notes_of(snapshot, history=None, settings=None) -> tuple[Note, ...]
         changes(before, after, settings=None) -> tuple[Note, ...]
             Note.finding(lang) -> Finding; .short: (en, zh), a few words; .key: (npu, chip) or None;

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from .criteria import Settings
+from .error_judge import moved_note
 from .history import is_counter
-from .judge import moved_note, ordered
+from .judge import ordered
 from .memory_judge import held_mb, names_of
 from .notes import Note, Words, ids_of, subject_of, words
 from .snapshot import ChipState, Process, Snapshot

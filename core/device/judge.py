@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from npulse.core.findings import Severity
 from npulse.core.text import clock_text, safe_text
 
 from .criteria import Settings
+from .error_judge import error_notes
 from .faults import FAULTS
 from .history import History
 from .memory_judge import memory_notes, process_notes
-from .notes import Note, Words, ids_of, subject_of, words
+from .notes import KNOWN_HEALTH, Note, Words, chip_note, shown, words
 from .snapshot import ChipState, Snapshot
 from .texts import TEXTS
 
 _SEVERE = frozenset(("Alarm", "Critical"))
-_KNOWN = frozenset(("OK", "Warning", "Alarm", "Critical"))
-ISOLATED_LIMIT = 64
 _ORDER = {"error": 0, "warning": 1, "note": 2}
 _RULES = (
     *("unreachable", "health", "fault", "ecc", "isolated-pages", "temperature", "hbm-temperature"),
@@ -39,7 +37,7 @@ def notes_of(
     for chip in snapshot.chips:
         found += _health(snapshot, chip, history)
         found += _heat(snapshot, chip, history, asked)
-        found += _errors(snapshot, chip, history, asked)
+        found += error_notes(snapshot, chip, history, asked)
         found += memory_notes(snapshot, chip, history, asked)
     found += process_notes(snapshot, asked)
     return ordered(found)
@@ -83,48 +81,8 @@ def unreachable(snapshot: Snapshot) -> Note:
 # ---- helpers ----
 
 
-def _note(
-    snapshot: Snapshot,
-    chip: ChipState,
-    rule: str,
-    severity: Severity,
-    message: Words,
-    step: Words,
-    short: Words = ("", ""),
-    *,
-    is_unwell: bool = False,
-    **figures: Any,
-) -> Note:
-    role = "unknown" if chip.health is not None and chip.health not in _KNOWN else "suspect"
-    kept = {name: value for name, value in figures.items() if value is not None}
-    return Note(
-        rule,
-        severity,
-        "origin" if severity == "error" else role,  # type: ignore[arg-type]
-        chip.key,
-        subject_of(snapshot, chip),
-        message,
-        step,
-        short,
-        {**ids_of(chip), **kept},
-        is_unwell,
-        source=snapshot.source,
-    )
-
-
-def _n(value: float | None) -> str:
-    """A figure as people read it; "?" where it is not known."""
-    if value is None:
-        return "?"
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
-
-
 def _at(time_ns: int | None) -> Words:
     return ("", "") if time_ns is None else words(TEXTS, "at", clock=clock_text(time_ns))
-
-
-def _listed(counts: Mapping[str, object]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in counts.items())
 
 
 # ---- health and fault codes ----
@@ -134,9 +92,9 @@ def _health(snapshot: Snapshot, chip: ChipState, history: History | None) -> Ite
     asked = {"npu": max(chip.npu, 0), "chip": chip.chip}
     health = chip.health
     figures = {"health": health, "temperature_c": chip.temperature_c, "fault_codes": list(chip.fault_codes)}
-    if health in _KNOWN and health != "OK":
+    if health in KNOWN_HEALTH and health != "OK":
         codes = words(TEXTS, "health-codes", codes=" ".join(chip.fault_codes)) if chip.fault_codes else ""
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "health",
@@ -148,7 +106,7 @@ def _health(snapshot: Snapshot, chip: ChipState, history: History | None) -> Ite
             **figures,
         )
     elif health is not None and health != "OK":
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "health",
@@ -169,7 +127,7 @@ def _health(snapshot: Snapshot, chip: ChipState, history: History | None) -> Ite
         meaning = fault.meaning if fault is not None else TEXTS["fault-unknown"]
         step = fault.step if fault is not None else "report"
         device = snapshot.device_of(chip)
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "fault",
@@ -189,7 +147,7 @@ def _health_before(snapshot: Snapshot, chip: ChipState, history: History | None)
     if not bad:
         return
     time_ns, word = bad[-1]
-    yield _note(
+    yield chip_note(
         snapshot,
         chip,
         "health",
@@ -211,29 +169,33 @@ def _heat(snapshot: Snapshot, chip: ChipState, history: History | None, asked: S
     temp, step = chip.temperature_c, words(TEXTS, "step-cool")
     peak = history.peak(chip.key, "temperature_c") if history is not None else None
     if temp is not None and temp > limits.temperature_c:
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "temperature",
             "warning",
-            words(TEXTS, "temperature", temp=_n(temp), limit=_n(limits.temperature_c)),
+            words(TEXTS, "temperature", temp=shown(temp), limit=shown(limits.temperature_c)),
             step,
-            words(TEXTS, "short-temperature", temp=_n(temp)),
+            words(TEXTS, "short-temperature", temp=shown(temp)),
             is_unwell=True,
             temperature_c=temp,
             limit_c=limits.temperature_c,
         )
     elif peak is not None and peak.value > limits.temperature_c and history is not None:
-        told = {"peak": _n(peak.value), "at": _at(peak.time_ns), "limit": _n(limits.temperature_c)}
+        told = {
+            "peak": shown(peak.value),
+            "at": _at(peak.time_ns),
+            "limit": shown(limits.temperature_c),
+        }
         n_all = len(history.series(chip.key, "temperature_c"))
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "temperature",
             "warning",
-            words(TEXTS, "temperature-was", temp=_n(temp), n=peak.n_samples, all=n_all, **told),
+            words(TEXTS, "temperature-was", temp=shown(temp), n=peak.n_samples, all=n_all, **told),
             step,
-            words(TEXTS, "short-temperature", temp=_n(peak.value)),
+            words(TEXTS, "short-temperature", temp=shown(peak.value)),
             is_unwell=True,
             temperature_c=temp,
             peak_c=peak.value,
@@ -242,14 +204,14 @@ def _heat(snapshot: Snapshot, chip: ChipState, history: History | None, asked: S
         )
     hot = chip.hbm_temperature_c
     if hot is not None and hot > limits.hbm_temperature_c:
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "hbm-temperature",
             "error",
-            words(TEXTS, "hbm-temperature", temp=_n(hot), limit=_n(limits.hbm_temperature_c)),
+            words(TEXTS, "hbm-temperature", temp=shown(hot), limit=shown(limits.hbm_temperature_c)),
             step,
-            words(TEXTS, "short-hbm-temperature", temp=_n(hot)),
+            words(TEXTS, "short-hbm-temperature", temp=shown(hot)),
             is_unwell=True,
             hbm_temperature_c=hot,
             limit_c=limits.hbm_temperature_c,
@@ -261,24 +223,24 @@ def _frequency(
     snapshot: Snapshot, chip: ChipState, history: History | None, asked: Settings
 ) -> Iterator[Note]:
     limits = asked.criteria
-    load = chip.ai_core_percent if chip.ai_core_percent is not None else chip.npu_percent
+    load = chip.load_percent
     is_loaded = limits.is_loaded(chip.ai_core_percent, chip.npu_percent)
     freq, rated, temp, power = chip.frequency_mhz, chip.rated_mhz, chip.temperature_c, chip.power_w
     figures = {"power_w": power, "temperature_c": temp, "ai_core_percent": load}
     slow = history.slow(chip.key) if history is not None else None
     short = words(TEXTS, "short-frequency")
     if is_loaded and limits.is_slow(freq, rated):
-        message = words(TEXTS, "frequency", freq=_n(freq), rated=_n(rated), load=_n(load))
+        message = words(TEXTS, "frequency", freq=shown(freq), rated=shown(rated), load=shown(load))
     elif slow is not None:
         freq, rated, temp, power = slow.frequency_mhz, slow.rated_mhz, slow.temperature_c, slow.power_w
         figures = {"n_slow": slow.n_slow, "n_loaded": slow.n_loaded}
         told = {"n": slow.n_slow, "all": slow.n_loaded}
-        message = words(TEXTS, "frequency-was", freq=_n(freq), rated=_n(rated), **told)
+        message = words(TEXTS, "frequency-was", freq=shown(freq), rated=shown(rated), **told)
     else:
         freq = None
         message = ("", "")
     if freq is not None:
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "frequency",
@@ -294,12 +256,19 @@ def _frequency(
     is_cool = temp is not None and temp <= limits.temperature_c
     limit = chip.rated_power_w
     if limit and chip.power_w is not None and chip.power_w >= 0.97 * limit and is_loaded:
-        message = words(TEXTS, "power-cap-rated", power=_n(chip.power_w), rated=_n(limit))
+        message = words(TEXTS, "power-cap-rated", power=shown(chip.power_w), rated=shown(limit))
     elif freq is not None and is_cool:
-        message = words(TEXTS, "power-cap", freq=_n(freq), rated=_n(rated), temp=_n(temp), power=_n(power))
+        message = words(
+            TEXTS,
+            "power-cap",
+            freq=shown(freq),
+            rated=shown(rated),
+            temp=shown(temp),
+            power=shown(power),
+        )
     else:
         return
-    yield _note(
+    yield chip_note(
         snapshot,
         chip,
         "power-cap",
@@ -312,84 +281,6 @@ def _frequency(
         rated_power_w=limit,
         temperature_c=temp,
     )
-
-
-# ---- ECC, links, counters ----
-
-
-def _errors(snapshot: Snapshot, chip: ChipState, history: History | None, asked: Settings) -> Iterator[Note]:
-    counts = {key: n for key in chip.values if (n := chip.count(key)) is not None}
-    double = {key: n for key, n in counts.items() if n and ("Double Bit" in key or "Double-bit" in key)}
-    if double:
-        yield _note(
-            snapshot,
-            chip,
-            "ecc",
-            "error",
-            words(TEXTS, "ecc", counts=_listed(double)),
-            words(TEXTS, "ecc-next"),
-            words(TEXTS, "short-ecc"),
-            is_unwell=True,
-            counts=double,
-        )
-    for memory in ("HBM", "DDR"):
-        names = [f"{memory} {bits} Bit Isolated Pages Count" for bits in ("Single", "Double")]
-        pages = sum(counts.get(name, 0) for name in names)
-        if pages >= asked.criteria.isolated_pages:
-            yield _note(
-                snapshot,
-                chip,
-                "isolated-pages",
-                "error" if pages >= ISOLATED_LIMIT else "warning",
-                words(TEXTS, "isolated-pages", n=pages, memory=memory),
-                words(TEXTS, "isolated-pages-next"),
-                words(TEXTS, "isolated-pages", n=pages, memory=memory),
-                is_unwell=True,
-                n_pages=pages,
-                memory=memory,
-            )
-    links = {key: n for key, n in counts.items() if n and _is_link(key)}
-    retries = links.get("Retry Count", 0)
-    if set(links) - {"Retry Count"} or retries >= asked.criteria.link_retries:
-        yield _note(
-            snapshot,
-            chip,
-            "link",
-            "warning",
-            words(TEXTS, "link", counts=_listed(links)),
-            words(TEXTS, "link-next"),
-            words(TEXTS, "short-link"),
-            is_unwell=True,
-            counts=links,
-        )
-    moved = history.moved(chip.key) if history is not None else {}
-    if moved:
-        yield moved_note(snapshot, chip, moved, "counters-moving")
-
-
-def moved_note(
-    snapshot: Snapshot, chip: ChipState, moved: Mapping[str, tuple[int, int]], text: str, **figures: Any
-) -> Note:
-    """Counters that grew: an error where double-bit errors came, a note where links only retried."""
-    is_double = any("Double" in key for key in moved)
-    is_retry = set(moved) == {"Retry Count"}
-    moves = ", ".join(f"{safe_text(key, 60)} {first} -> {last}" for key, (first, last) in moved.items())
-    return _note(
-        snapshot,
-        chip,
-        "counters-moving",
-        "error" if is_double else "note" if is_retry else "warning",
-        words(TEXTS, text, moves=moves),
-        words(TEXTS, "counters-moving-next"),
-        words(TEXTS, "short-counters"),
-        is_unwell=not is_retry,
-        counters={key: list(pair) for key, pair in moved.items()},
-        **figures,
-    )
-
-
-def _is_link(key: str) -> bool:
-    return key == "Retry Count" or (key.endswith("Error Count") and " Bit " not in key and "-bit" not in key)
 
 
 # ---- the machine ----

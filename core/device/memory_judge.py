@@ -10,7 +10,7 @@ from npulse.core.text import safe_text
 from .cards import card_of
 from .criteria import Settings
 from .history import Growth, History
-from .notes import Note, Words, ids_of, subject_of, words
+from .notes import Note, Words, chip_note, shown, subject_of, words
 from .snapshot import LISTED_AT_MOST, ChipState, Process, Snapshot
 from .texts import TEXTS
 
@@ -35,7 +35,7 @@ def held_mb(snapshot: Snapshot, chip: ChipState, asked: Settings) -> float | Non
 
 def use_of(snapshot: Snapshot, chip: ChipState, asked: Settings) -> Use:
     """What the chip does at this moment."""
-    share = chip.ai_core_percent if chip.ai_core_percent is not None else chip.npu_percent
+    share = chip.load_percent
     processes = snapshot.processes_of(chip)
     if asked.criteria.is_loaded(chip.ai_core_percent, chip.npu_percent):
         return "busy"
@@ -58,11 +58,15 @@ def memory_notes(
     is_small = bool(total and card.rated_mb and 100 * total < asked.criteria.memory_percent * card.rated_mb)
     if is_small and total and card.rated_mb:
         values = {
-            **{"total": _n(total), "rated": _n(card.rated_mb), "name": safe_text(chip.name or "?", 40)},
+            **{
+                "total": shown(total),
+                "rated": shown(card.rated_mb),
+                "name": safe_text(chip.name or "?", 40),
+            },
             "percent": f"{100 * total / card.rated_mb:.1f}",
         }
-        step = words(TEXTS, "memory-size-next", npu=chip.npu, limit=_n(asked.criteria.memory_percent))
-        yield _note(
+        step = words(TEXTS, "memory-size-next", npu=chip.npu, limit=shown(asked.criteria.memory_percent))
+        yield chip_note(
             snapshot,
             chip,
             "memory-size",
@@ -75,12 +79,12 @@ def memory_notes(
     processes = snapshot.processes_of(chip)
     if processes and use_of(snapshot, chip, asked) == "loaded":
         memory = sum(one.memory_mb or 0 for one in processes)
-        yield _note(
+        yield chip_note(
             snapshot,
             chip,
             "loaded-idle",
             "note",
-            words(TEXTS, "loaded-idle", memory=_n(memory), names=names_of(processes)),
+            words(TEXTS, "loaded-idle", memory=shown(memory), names=names_of(processes)),
             words(TEXTS, "loaded-idle-next"),
             process_mb=memory,
             pids=[one.pid for one in processes],
@@ -94,23 +98,29 @@ def _held(snapshot: Snapshot, chip: ChipState, asked: Settings) -> Iterator[Note
         return
     idle, used = card_of(chip.name).idle_mb, chip.used_mb
     device = snapshot.device_of(chip)
-    told: dict[str, Any] = {"used": _n(used), "idle": _n(idle)}
+    told: dict[str, Any] = {"used": shown(used), "idle": shown(idle)}
     if processes:
         memory = sum(one.memory_mb or 0 for one in processes)
-        message = words(TEXTS, "memory-held-more", held=_n(held), idle=_n(idle), processes=_n(memory))
+        message = words(
+            TEXTS,
+            "memory-held-more",
+            held=shown(held),
+            idle=shown(idle),
+            processes=shown(memory),
+        )
     elif asked.criteria.is_loaded(chip.ai_core_percent, chip.npu_percent):
-        load = chip.ai_core_percent if chip.ai_core_percent is not None else chip.npu_percent
-        message = words(TEXTS, "memory-held-busy", load=_n(load), **told)
+        load = chip.load_percent
+        message = words(TEXTS, "memory-held-busy", load=shown(load), **told)
     else:
         message = words(TEXTS, "memory-held", **told)
-    yield _note(
+    yield chip_note(
         snapshot,
         chip,
         "memory-held",
         "warning",
         message,
         words(TEXTS, "memory-held-next", npu=chip.npu, device="N" if device is None else device),
-        words(TEXTS, "short-memory-held", used=_n(held)),
+        words(TEXTS, "short-memory-held", used=shown(held)),
         used_mb=used,
         held_mb=held,
         idle_mb=idle,
@@ -125,13 +135,13 @@ def _growing(snapshot: Snapshot, chip: ChipState, growth: Growth) -> Note:
         if chip.total_mb and growth.mb_per_hour > 0:
             left = max(chip.total_mb - growth.to_mb, 0) / growth.mb_per_hour
             full = words(TEXTS, "memory-growth-full", hours=f"{left:,.1f}")
-        slope = words(TEXTS, "slope-hours", slope=_n(round(growth.mb_per_hour, 1)), full=full)
+        slope = words(TEXTS, "slope-hours", slope=shown(round(growth.mb_per_hour, 1)), full=full)
     else:
         window = words(TEXTS, "growth-samples", n=growth.n_samples)
-        slope = words(TEXTS, "slope-samples", slope=_n(round(growth.mb_per_sample, 1)))
+        slope = words(TEXTS, "slope-samples", slope=shown(round(growth.mb_per_sample, 1)))
     processes = snapshot.processes_of(chip) or ()
     names = f" ({names_of(processes)})" if processes else ""
-    return _note(
+    return chip_note(
         snapshot,
         chip,
         "memory-growth",
@@ -139,8 +149,8 @@ def _growing(snapshot: Snapshot, chip: ChipState, growth: Growth) -> Note:
         words(
             TEXTS,
             "memory-growth",
-            before=_n(growth.from_mb),
-            after=_n(growth.to_mb),
+            before=shown(growth.from_mb),
+            after=shown(growth.to_mb),
             window=window,
             slope=slope,
         ),
@@ -163,7 +173,7 @@ def process_notes(snapshot: Snapshot, asked: Settings) -> Iterator[Note]:
         if nameless:
             pids = ", ".join(str(one.pid if one.pid is not None else "?") for one in nameless[:SHOWN])
             count = "n-process" if len(nameless) == 1 else "n-processes"
-            memory = _n(sum(one.memory_mb or 0 for one in nameless))
+            memory = shown(sum(one.memory_mb or 0 for one in nameless))
             n = words(TEXTS, count, n=len(nameless))
             yield _stray(snapshot, chip, nameless, words(TEXTS, "stray", n=n, pids=pids, memory=memory))
         named = [one for one in processes if one.name]
@@ -172,14 +182,14 @@ def process_notes(snapshot: Snapshot, asked: Settings) -> Iterator[Note]:
             strays = [one for one in named if one.pid in own]
             if strays:
                 devices = ", ".join(map(str, asked.devices[:16]))
-                memory = _n(sum(one.memory_mb or 0 for one in strays))
+                memory = shown(sum(one.memory_mb or 0 for one in strays))
                 told = {"names": names_of(strays), "memory": memory, "devices": devices}
                 yield _stray(snapshot, chip, strays, words(TEXTS, "stray-devices", **told))
     if busy:
         chips = [subject_of(snapshot, one) for one in busy]
-        shares = [one.ai_core_percent if one.ai_core_percent is not None else one.npu_percent for one in busy]
+        shares = [one.load_percent for one in busy]
         listed = ", ".join(
-            f"{name} ({_n(share)} %)" for name, share in zip(chips[:16], shares, strict=False)
+            f"{name} ({shown(share)} %)" for name, share in zip(chips[:16], shares, strict=False)
         ) + (" ..." if len(chips) > 16 else "")
         yield Note(
             "busy",
@@ -201,7 +211,7 @@ def _on(snapshot: Snapshot, device: int) -> tuple[Process, ...]:
 
 def _stray(snapshot: Snapshot, chip: ChipState, found: Sequence[Process], message: Words) -> Note:
     pid = next((one.pid for one in found if one.pid is not None), "PID")
-    return _note(
+    return chip_note(
         snapshot,
         chip,
         "stray",
@@ -217,34 +227,3 @@ def names_of(processes: Sequence[Process]) -> str:
     """ "python3 (4711), python3 (4712)"; the first few of many."""
     shown = [f"{safe_text(one.name, 16) or '?'} ({one.pid})" for one in processes[:SHOWN]]
     return ", ".join(shown) + (" ..." if len(processes) > SHOWN else "")
-
-
-def _note(
-    snapshot: Snapshot,
-    chip: ChipState,
-    rule: str,
-    severity: Literal["warning", "note"],
-    message: Words,
-    step: Words,
-    short: Words = ("", ""),
-    **figures: Any,
-) -> Note:
-    kept = {name: value for name, value in figures.items() if value is not None}
-    return Note(
-        rule,
-        severity,
-        "benign" if severity == "note" else "suspect",
-        chip.key,
-        subject_of(snapshot, chip),
-        message,
-        step,
-        short,
-        {**ids_of(chip), **kept},
-        source=snapshot.source,
-    )
-
-
-def _n(value: float | None) -> str:
-    if value is None:
-        return "?"
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

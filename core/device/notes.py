@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from npulse.core.findings import Figures, Finding, Location, Related, Role, Severity
 from npulse.core.text import Lang, safe_text
@@ -13,6 +14,7 @@ from .snapshot import ChipState, Key, Snapshot
 AREA = "device"
 Words = tuple[str, str]
 NO_WORDS: Words = ("", "")
+KNOWN_HEALTH = frozenset(("OK", "Warning", "Alarm", "Critical"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,45 @@ def subject_of(snapshot: Snapshot, chip: ChipState) -> str:
 def ids_of(chip: ChipState) -> dict[str, int | None]:
     """The ids of a chip as figures of a finding have them."""
     return {"npu": chip.npu if chip.npu >= 0 else None, "chip": chip.chip, "phy_id": chip.physical_id}
+
+
+def chip_note(
+    snapshot: Snapshot,
+    chip: ChipState,
+    rule: str,
+    severity: Severity,
+    message: Words,
+    step: Words = NO_WORDS,
+    short: Words = NO_WORDS,
+    *,
+    is_unwell: bool = False,
+    **figures: Any,
+) -> Note:
+    """A note on a chip, with its ids; figures that are None are left out."""
+    role: Role = "unknown" if chip.health is not None and chip.health not in KNOWN_HEALTH else "suspect"
+    if severity != "warning":
+        role = "origin" if severity == "error" else "benign"
+    kept = {name: value for name, value in figures.items() if value is not None}
+    return Note(
+        rule,
+        severity,
+        role,
+        chip.key,
+        subject_of(snapshot, chip),
+        message,
+        step,
+        short,
+        {**ids_of(chip), **kept},
+        is_unwell,
+        source=snapshot.source,
+    )
+
+
+def shown(value: float | None) -> str:
+    """A figure as people read it; "?" where npu-smi did not show it."""
+    if value is None:
+        return "?"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def words(texts: Mapping[str, Words], key: str, **values: object) -> Words:

@@ -10,7 +10,7 @@ from npulse.core.text import Lang, columns_of, safe_text, say
 
 from .analyse import Devices, Source
 from .memory_judge import held_mb, use_of
-from .notes import AREA, Note, subject_of
+from .notes import AREA, Note, shown, subject_of
 from .snapshot import ChipState, Snapshot
 from .table import device_table, notes_on
 from .texts import TEXTS
@@ -190,11 +190,11 @@ def _rows(found: Devices, source: Source, lang: Lang) -> list[str]:
                 f"  {subject_of(snapshot, chip)}",
                 safe_text(chip.name or "?", 20),
                 safe_text(chip.health or "?", 10),
-                "-" if _is_of_first_chip(snapshot, chip) else figure(chip.power_w),
-                figure(chip.temperature_c),
-                figure(chip.frequency_mhz),
-                figure(chip.ai_core_percent if chip.ai_core_percent is not None else chip.npu_percent),
-                f"{figure(chip.used_mb)} / {figure(chip.total_mb)}",
+                "-" if _is_of_first_chip(snapshot, chip) else shown(chip.power_w),
+                shown(chip.temperature_c),
+                shown(chip.frequency_mhz),
+                shown(chip.load_percent),
+                f"{shown(chip.used_mb)} / {shown(chip.total_mb)}",
                 _n_processes(snapshot, chip),
                 " ".join(dict.fromkeys(note.rule for note in notes)),
             ]
@@ -208,10 +208,3 @@ def _rows(found: Devices, source: Source, lang: Lang) -> list[str]:
 def _n_processes(snapshot: Snapshot, chip: ChipState) -> str:
     processes = snapshot.processes_of(chip)
     return "?" if processes is None else str(len(processes))
-
-
-def figure(value: float | None) -> str:
-    """A figure as people read it; "?" where npu-smi did not show it."""
-    if value is None:
-        return "?"
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"

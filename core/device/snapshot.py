@@ -97,6 +97,11 @@ class ChipState:
     def total_mb(self) -> float | None:
         return self.hbm_total_mb or self.memory_total_mb
 
+    @property
+    def load_percent(self) -> float | None:
+        """Share of time in which the AI cores worked; of the whole chip where that is all that was told."""
+        return self.ai_core_percent if self.ai_core_percent is not None else self.npu_percent
+
     def count(self, key: str) -> int | None:
         """A value of `values` that is a count; None where it is not there or none."""
         value = self.values.get(key)

@@ -14,8 +14,8 @@ from npulse.core.views import Detail, Strip, first_figures, shown_figure
 from .analyse import Devices, Source
 from .history import Gauge, Series
 from .memory_judge import use_of
-from .notes import AREA, Note, ids_of, subject_of
-from .report import figure, report
+from .notes import AREA, Note, ids_of, shown, subject_of
+from .report import report
 from .snapshot import ChipState, Process
 from .table import SUBJECT, device_table, notes_on
 from .texts import TEXTS
@@ -70,10 +70,10 @@ class DeviceView:
         at = 1 if lang == "zh" else 0
         notes = self.notes(row)
         facts = [
-            (name, shown)
+            (name, text)
             for name in _FACTS
             if (value := getattr(chip, name)) is not None
-            for shown in [safe_text(value, 80) if isinstance(value, str) else figure(value)]
+            for text in [safe_text(value, 80) if isinstance(value, str) else shown(value)]
         ]
         facts += [("fault", code) for code in chip.fault_codes]
         for one in self.processes(row) or ():

@@ -84,8 +84,7 @@ def pause(seconds: float) -> None:
 
 def _show(found: Devices, lang: str, told: set[tuple[str, object, str]]) -> None:
     """One look as lines: the figures of each chip, and what is new of what is not well."""
-    from npulse.core.device.notes import subject_of
-    from npulse.core.device.report import figure
+    from npulse.core.device.notes import shown, subject_of
 
     snapshot = found.sources[-1].snapshot
     clock = clock_text(snapshot.taken_ns or time.time_ns())
@@ -94,11 +93,11 @@ def _show(found: Devices, lang: str, told: set[tuple[str, object, str]]) -> None
             clock,
             subject_of(snapshot, chip),
             safe_text(chip.health or "?", 10),
-            f"{figure(chip.temperature_c)} C",
-            f"{figure(chip.power_w)} W",
-            f"{figure(chip.frequency_mhz)} MHz",
-            f"{figure(chip.ai_core_percent if chip.ai_core_percent is not None else chip.npu_percent)} %",
-            f"{figure(chip.used_mb)} / {figure(chip.total_mb)} MB",
+            f"{shown(chip.temperature_c)} C",
+            f"{shown(chip.power_w)} W",
+            f"{shown(chip.frequency_mhz)} MHz",
+            f"{shown(chip.load_percent)} %",
+            f"{shown(chip.used_mb)} / {shown(chip.total_mb)} MB",
         ]
         for chip in snapshot.chips
     ]

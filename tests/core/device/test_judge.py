@@ -78,7 +78,7 @@ def test_every_rule_that_is_said_is_declared_and_the_other_way_round() -> None:
     source = "".join(
         path.read_text(encoding="utf-8")
         for path in (Path(__file__).parents[3] / "core/device").glob("*.py")
-        if path.name in ("judge.py", "memory_judge.py", "changes.py")
+        if path.name in ("judge.py", "error_judge.py", "memory_judge.py", "changes.py")
     )
     for rule in RULES:
         word = rule.id.removeprefix("device.")
