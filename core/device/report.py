@@ -141,7 +141,7 @@ def told(found: Devices, lang: Lang) -> Iterator[str]:
         if source.history.n_samples > 1:
             yield say(TEXTS, "told-history", lang, n=source.history.n_samples, span=_span(source, lang))
         yield from _rows(found, source, lang)
-        if any(_is_of_first_chip(snapshot, chip) for chip in snapshot.chips):
+        if any(is_of_first_chip(snapshot, chip) for chip in snapshot.chips):
             yield say(TEXTS, "told-power", lang)
         if any(chip.health is None for chip in snapshot.chips):
             yield say(TEXTS, "told-not-known", lang)
@@ -173,7 +173,7 @@ def _span(source: Source, lang: Lang) -> str:
     return say(TEXTS, "told-span", lang, hours=f"{(max(times) - min(times)) / 3.6e12:.2f}")
 
 
-def _is_of_first_chip(snapshot: Snapshot, chip: ChipState) -> bool:
+def is_of_first_chip(snapshot: Snapshot, chip: ChipState) -> bool:
     """Whether the card's first chip tells the power of this one."""
     first = snapshot.chip(chip.npu, 0)
     return bool(chip.chip) and chip.power_w is None and first is not None and first.power_w is not None
@@ -190,7 +190,7 @@ def _rows(found: Devices, source: Source, lang: Lang) -> list[str]:
                 f"  {subject_of(snapshot, chip)}",
                 safe_text(chip.name or "?", 20),
                 safe_text(chip.health or "?", 10),
-                "-" if _is_of_first_chip(snapshot, chip) else shown(chip.power_w),
+                "-" if is_of_first_chip(snapshot, chip) else shown(chip.power_w),
                 shown(chip.temperature_c),
                 shown(chip.frequency_mhz),
                 shown(chip.load_percent),

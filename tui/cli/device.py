@@ -85,6 +85,7 @@ def pause(seconds: float) -> None:
 def _show(found: Devices, lang: str, told: set[tuple[str, object, str]]) -> None:
     """One look as lines: the figures of each chip, and what is new of what is not well."""
     from npulse.core.device.notes import shown, subject_of
+    from npulse.core.device.report import is_of_first_chip
 
     snapshot = found.sources[-1].snapshot
     clock = clock_text(snapshot.taken_ns or time.time_ns())
@@ -94,7 +95,7 @@ def _show(found: Devices, lang: str, told: set[tuple[str, object, str]]) -> None
             subject_of(snapshot, chip),
             safe_text(chip.health or "?", 10),
             f"{shown(chip.temperature_c)} C",
-            f"{shown(chip.power_w)} W",
+            "-" if is_of_first_chip(snapshot, chip) else f"{shown(chip.power_w)} W",
             f"{shown(chip.frequency_mhz)} MHz",
             f"{shown(chip.load_percent)} %",
             f"{shown(chip.used_mb)} / {shown(chip.total_mb)} MB",
