@@ -10,81 +10,24 @@ import atexit
 import json
 import os
 import sys
-from importlib import import_module, util
+from importlib import import_module
 from typing import Any
 
-VARIABLE = "NPULSE_TORCH_PROFILE"
-WAITED_FOR = "torch_npu"
-
-
-def install() -> None:
-    """Wait for torch_npu to be imported by the program; nothing where the variable is not set."""
-    path = os.environ.get(VARIABLE)
-    if not path:
-        return
-    if WAITED_FOR in sys.modules:
-        begin(path)
-    else:
-        sys.meta_path.insert(0, Waiting(path))
-
-
-class Waiting:
-    """A finder that lets the others find torch_npu, and acts once that is loaded."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._is_looking = False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != WAITED_FOR or self._is_looking:
-            return None
-        self._is_looking = True
-        try:
-            spec = util.find_spec(name)
-        finally:
-            self._is_looking = False
-        if spec is not None and spec.loader is not None:
-            loader: Any = Loader(spec.loader, self._path)
-            spec.loader = loader
-            sys.meta_path.remove(self)
-        return spec
-
-
-class Loader:
-    """The loader that was found, and what follows it."""
-
-    def __init__(self, loader: Any, path: str) -> None:
-        self._loader = loader
-        self._path = path
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: Any) -> Any:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: Any) -> None:
-        self._loader.exec_module(module)
-        begin(self._path)
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def on_import(name: str, module: Any) -> None:
-    """As a launcher calls it that watches imports itself."""
-    path = os.environ.get(VARIABLE)
-    if path and name == WAITED_FOR:
-        begin(path)
+    """A watched module was loaded: with torch_npu the wait for the first call begins, if this rank is meant.
 
-
-def begin(path: str) -> None:
-    """Read the configuration, and wait for the first module to be called if this rank is asked for."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            config = json.load(file)
-        rank = int(os.environ.get("RANK") or os.environ.get("LOCAL_RANK") or 0)
-        if not config["ranks"] or rank in config["ranks"]:
-            Capture(config).wait_for_work()
-    except Exception as error:
-        tell("the profiler cannot be prepared", error)
+    May raise: the launcher notes it.
+    """
+    if name != "torch_npu":
+        return
+    with open(os.path.join(HERE, "launch.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    rank = int(os.environ.get("RANK") or os.environ.get("LOCAL_RANK") or 0)
+    if not config["ranks"] or rank in config["ranks"]:
+        Capture(config).wait_for_work()
 
 
 def tell(what: str, error: Exception) -> None:

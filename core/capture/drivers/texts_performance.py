@@ -160,6 +160,10 @@ TORCH: dict[str, Words] = {
         "the program must import torch_npu and end the steps that are asked for; without an optimizer take --set step-on=forward, or --tool msprof",
         "程序需导入 torch_npu 并执行到所选 step；没有优化器时用 --set step-on=forward 或 --tool msprof",
     ),
+    "no-python": (
+        "no Python started that reads the launcher ({how}){said}: it is no Python program, or one with -I or -E",
+        "没有读取启动文件的 Python 启动（{how}）{said}：不是 Python 程序，或使用了 -I、-E",
+    ),
     "fewer-steps": (
         "{n} of {asked} steps were recorded, the last is step {last}: the program ended before the others",
         "所选 {asked} 个 step 中只记录了 {n} 个，最后是 step {last}：程序在其余 step 之前已结束",

@@ -21,17 +21,14 @@ from npulse.core.text import safe_text
 
 from ..base import BaseDriver
 from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, Words
+from ..launcher import entry_files, launcher_environment, read_launcher_log
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
 from .sessions import figures_of, look_at_sessions, recorded_of
 from .texts_performance import TORCH as TEXTS
 
-LAUNCH = "launch"
-"""The folder of the round that is put in front of PYTHONPATH."""
-CONFIG = f"{LAUNCH}/torch_profile.json"
 DYNAMIC = "dynamic_profile/profiler_config.json"
-VARIABLE = "NPULSE_TORCH_PROFILE"
 WAYS = ("launcher", "config")
 LEVELS: Mapping[str, str] = {"0": "Level0", "1": "Level0", "2": "Level1"}
 """The documents' --profiling-level -> the profiler's; 3 (instructions) is not the profiler's."""
@@ -127,18 +124,8 @@ class TorchProfiler(BaseDriver):
             "data_simplification": settings.get("data-simplification", "yes") == "yes",
             "export_type": settings.get("export-type", "text"),
         }
-        here = Path(__file__).parent
-        files = (
-            PlannedFile(CONFIG, json.dumps(config, indent=1) + "\n"),
-            PlannedFile(f"{LAUNCH}/sitecustomize.py", _SITECUSTOMIZE),
-            PlannedFile(f"{LAUNCH}/npulse_in_torch.py", (here / "in_torch.py").read_text(encoding="utf-8")),
-        )
-        before = request.environment.get("PYTHONPATH", "")
-        folder = str(round_folder / LAUNCH)
-        environment = {
-            "PYTHONPATH": f"{folder}:{before}" if before else folder,
-            VARIABLE: str(round_folder / CONFIG),
-        }
+        files = entry_files(Path(__file__).with_name("in_torch.py"), config)
+        environment = launcher_environment(request, round_folder)
         said = TEXTS["launcher"]
         how = TEXTS[f"marks-{marks}"]
         told = (said[0].format(marks=how[0]), said[1].format(marks=how[1]))
@@ -185,7 +172,8 @@ class TorchProfiler(BaseDriver):
         lines = parts.console_lines(ended.console)
         said = parts.last_with(lines, "npulse: ", "[ERROR]", "Error: ")
         how = parts.end_words(ended.exit_status, ended.signal)
-        en, zh = TEXTS["nothing"]
+        is_unread = not is_config and not read_launcher_log(round_folder).python
+        en, zh = TEXTS["no-python" if is_unread else "nothing"]
         said = f": {said}" if said else ""
         recorded = recorded_of(
             look,
@@ -336,34 +324,3 @@ def _is_elf(program: Path | None) -> bool:
         return program is not None and program.open("rb").read(4) == b"\x7fELF"
     except OSError:
         return False
-
-
-_SITECUSTOMIZE = '''\
-"""Written by npulse for one capture: starts torch_npu.profiler within this program."""
-
-import importlib.machinery
-import importlib.util
-import os
-import sys
-
-_HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def _load_the_usual_one():
-    """The sitecustomize that this one stands in front of."""
-    others = [folder for folder in sys.path if os.path.abspath(folder or ".") != _HERE]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
-    if spec is not None and spec.loader is not None:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-
-
-try:
-    _load_the_usual_one()
-finally:
-    try:
-        import npulse_in_torch
-
-        npulse_in_torch.install()
-    except Exception as error:
-        print("npulse: the profiler cannot be prepared:", error, file=sys.stderr)
-'''

@@ -28,11 +28,19 @@ def launcher_files(
     round_folder: Path, *, tool: str, config: Path, step_on: StepOn = "auto", last_step: int | None = None
 ) -> tuple[PlannedFile, ...]:
     """What is written into the round. config: the tool's own file. last_step: recording ends behind it."""
-    here = Path(__file__).parent
     settings = {"tool": tool, "config": str(config), "step_on": step_on, "last_step": last_step}
+    return entry_files(Path(__file__).with_name("inside.py"), settings)
+
+
+def entry_files(inside: Path, settings: Mapping[str, Any]) -> tuple[PlannedFile, ...]:
+    """The launcher with another module within the program, whose `on_import` hears of watched imports.
+
+    settings: what that module finds in launch.json beside it.
+    """
+    entry = Path(__file__).with_name("entry.py")
     return (
-        PlannedFile(f"{FOLDER}/sitecustomize.py", (here / "entry.py").read_text(encoding="utf-8")),
-        PlannedFile(f"{FOLDER}/npulse_launcher.py", (here / "inside.py").read_text(encoding="utf-8")),
+        PlannedFile(f"{FOLDER}/sitecustomize.py", entry.read_text(encoding="utf-8")),
+        PlannedFile(f"{FOLDER}/npulse_launcher.py", inside.read_text(encoding="utf-8")),
         PlannedFile(f"{FOLDER}/launch.json", json.dumps(settings, indent=1) + "\n"),
     )
 

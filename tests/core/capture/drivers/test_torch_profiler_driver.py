@@ -60,12 +60,11 @@ def test_the_plan(tmp_path: Path) -> None:
     plan = TorchProfiler().plan(request, folder)
     assert plan.argv == (sys.executable, "train.py"), "the script is started as it is"
     assert plan.environment == {
-        "PYTHONPATH": f"{folder}/launch:{PACKAGES}",
-        "NPULSE_TORCH_PROFILE": f"{folder}/launch/torch_profile.json",
+        "PYTHONPATH": f"{folder}/launcher:{PACKAGES}",
     }
     names = [file.name for file in plan.files]
-    assert names == ["launch/torch_profile.json", "launch/sitecustomize.py", "launch/npulse_in_torch.py"]
-    assert json.loads(plan.files[0].text) == {
+    assert names == ["launcher/sitecustomize.py", "launcher/npulse_launcher.py", "launcher/launch.json"]
+    assert json.loads(plan.files[2].text) == {
         "output": f"{folder}/raw",
         "schedule": {"wait": 0, "warmup": 1, "active": 6, "repeat": 1, "skip_first": 4},
         "step_on": "optimizer",
@@ -96,7 +95,7 @@ def test_the_plan(tmp_path: Path) -> None:
 )
 def test_levels_of_the_documents(tmp_path: Path, level: str | None, mapped: str, metrics: str) -> None:
     plan = TorchProfiler().plan(train(tmp_path, level=level), tmp_path / "round")
-    config = json.loads(plan.files[0].text)
+    config = json.loads(plan.files[2].text)
     assert (config["level"], config["aic_metrics"]) == (mapped, metrics)
 
 
@@ -259,6 +258,13 @@ def test_the_users_own_sitecustomize_is_run(tmp_path: Path) -> None:
     request = train(tmp_path, step="5", environment=environment)
     ended = run(driver, request, folder)
     assert ended.console.read_text().startswith("mine\n") and steps_written(folder) == [[5]]
+
+
+def test_a_python_that_reads_no_launcher(tmp_path: Path) -> None:
+    driver, folder = TorchProfiler(), tmp_path / "round"
+    request = ask("performance", tmp_path, (sys.executable, "-I", "-c", "pass"))
+    recorded = driver.recorded(request, folder, run(driver, request, folder))
+    assert recorded.outcome == "nothing" and "no Python started that reads the launcher" in recorded.why[0]
 
 
 def test_what_was_not_analysed_is_analysed_afterwards(tmp_path: Path) -> None:
