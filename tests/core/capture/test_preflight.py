@@ -200,13 +200,16 @@ def test_other_tools_by_the_environment(archive: Path, environment: dict[str, st
     assert severity(found, "other-profiler") == "warning" and word in found["other-profiler"][0].message
 
 
-def test_dynamic_profiling_of_a_living_process(archive: Path, tmp_path: Path) -> None:
+def test_dynamic_profiling_of_a_living_process(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
+    monkeypatch.chdir(home)  # the names of sockets are short, those of folders need not be
     with socket.socket(socket.AF_UNIX) as gone, socket.socket(socket.AF_UNIX) as here:
-        gone.bind(str(home / f"dynamic_profiling_socket_{(1 << 22) - 1}"))
+        gone.bind(f"dynamic_profiling_socket_{(1 << 22) - 1}")
         assert severity(look(archive, environment={"HOME": str(home)}), "other-profiler") == "ok"
-        here.bind(str(home / f"dynamic_profiling_socket_{os.getpid()}"))
+        here.bind(f"dynamic_profiling_socket_{os.getpid()}")
         assert severity(look(archive, environment={"HOME": str(home)}), "other-profiler") == "warning"
 
 
