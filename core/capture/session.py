@@ -229,14 +229,15 @@ class _Attempt:
         archive.write_planned(folder, plan.files)
         environment = full_environment(request.environment, plan.environment, self._round_id)
         tree = surroundings.work_tree_of(request.cwd, request.environment)
+        cards = surroundings.device_snapshot(request.environment)
         self._manifest.update(
             inputs=[one.to_dict() for one in kept],
             config_files=[{"name": f.name, "sha256": sha256_of(f.text.encode())} for f in plan.files],
             plan=plan_table(plan, surroundings.command_without_secrets(plan.argv)),
             environment=surroundings.environment_that_matters(environment),
-            versions=surroundings.versions(environment, request.command),
+            versions=surroundings.versions(environment, request.command, cards),
             git=tree and {"commit": tree.commit, "branch": tree.branch, "n_dirty_files": tree.n_dirty_files},
-            device={"before": surroundings.device_snapshot(environment)},
+            device={"before": cards.to_dict()},
         )
         self._write_softly()
         run = self._run(plan, archive.CONSOLE, environment, request.timeout_s, self._note_process)
@@ -373,8 +374,9 @@ class _Attempt:
         table = self._manifest.table
         device = dict(table.get("device", {}))
         if (device.get("before") or {}).get("chips") and self._ended is not None:
-            device["after"] = surroundings.device_snapshot(self._request.environment)
-            self._manifest.warn(*surroundings.device_changes(device["before"], device["after"]))
+            cards = surroundings.device_snapshot(self._request.environment)
+            device["after"] = cards.to_dict()
+            self._manifest.warn(*surroundings.device_changes(device["before"], cards))
         remove_control(self._folder)
         n_left = archive.make_read_only(self._folder / RAW)
         if n_left:

@@ -14,6 +14,7 @@ from npulse.core.findings import Finding
 from npulse.core.text import Lang
 
 if TYPE_CHECKING:
+    from npulse.core.device.snapshot import Snapshot
     from npulse.core.doctor.facts import Environment
 
     from .preflight import Look
@@ -117,38 +118,37 @@ def is_ignored(folder: Path, path: Path, environment: Mapping[str, str]) -> bool
 # ---- what other rooms tell ----
 
 
-def versions(environment: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
+def device_snapshot(environment: Mapping[str, str]) -> Snapshot:
+    """The cards now, with what they say of driver and firmware; where npu-smi tells nothing, why."""
+    from npulse.core.device.query import TYPES, snapshot_now
+    from npulse.core.doctor.cards import TYPES as VERSION_TYPES
+
+    return snapshot_now(types=(*TYPES, *VERSION_TYPES), env=environment)
+
+
+def versions(environment: Mapping[str, str], command: Sequence[str], cards: Snapshot) -> dict[str, str]:
     """Name of each component to its version, as far as it is known; command: of the program."""
     from npulse.core.doctor.versions import versions_of
 
-    return versions_of(_inventory(environment, command))
+    return versions_of(_inventory(environment, command, cards))
 
 
-def _inventory(environment: Mapping[str, str], command: Sequence[str]) -> Environment:
+def _inventory(environment: Mapping[str, str], command: Sequence[str], cards: Snapshot) -> Environment:
+    from npulse.core.doctor.cards import told_by
     from npulse.core.doctor.inventory import Machine, inventory
 
     program = command[0] if command else ""
     is_python = os.path.basename(program).startswith("python")
-    return inventory(Machine(variables=environment, python=program if is_python else None))
+    machine = Machine(variables=environment, python=program if is_python else None)
+    return inventory(machine, told=told_by(cards))
 
 
-def device_snapshot(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The cards as a table of the manifest; where npu-smi tells nothing, why."""
-    from npulse.core.device.query import snapshot_now
-
-    return snapshot_now(env=environment).to_dict()
-
-
-def device_changes(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
-) -> tuple[tuple[str, str], ...]:
-    """What changed on the cards for the worse meanwhile, in words (en, zh)."""
+def device_changes(before: Mapping[str, Any] | None, after: Snapshot) -> tuple[tuple[str, str], ...]:
+    """What changed on the cards for the worse meanwhile, in words (en, zh). before: of the manifest."""
     from npulse.core.device.changes import changes
     from npulse.core.device.snapshot import Snapshot
 
-    if before is None or after is None:
-        return ()
-    notes = changes(Snapshot.from_dict(before), Snapshot.from_dict(after))
+    notes = changes(Snapshot.from_dict(before), after) if before is not None else ()
     return tuple(
         (f"{note.subject}: {note.message[0]}", f"{note.subject}：{note.message[1]}")
         for note in notes
@@ -163,7 +163,8 @@ def findings(
     from npulse.core.doctor.findings import alignment
     from npulse.core.doctor.versions import versions_of
 
-    told = _inventory(environment, command)
+    cards = device_snapshot(environment)
+    told = _inventory(environment, command, cards)
     conflicts = alignment(told, lang)
     yield from conflicts
     if not conflicts:
@@ -173,18 +174,16 @@ def findings(
             yield look.ok("versions", "versions-ok", words=", ".join(named))
         else:
             yield look.unknown("versions", "versions-unknown")
-    yield from _cards(environment, lang, look)
+    yield from _cards(cards, environment, lang, look)
 
 
 _NAMED = ("cann", "driver", "firmware", "nnal", "torch", "torch_npu", "mindstudio_probe", "mindspore")
 
 
-def _cards(environment: Mapping[str, str], lang: Lang, look: Look) -> Iterator[Finding]:
+def _cards(snapshot: Snapshot, environment: Mapping[str, str], lang: Lang, look: Look) -> Iterator[Finding]:
     """Of the cards that the program may use. That there are none is for the program to say."""
     from npulse.core.device.judge import notes_of
-    from npulse.core.device.query import snapshot_now
 
-    snapshot = snapshot_now(env=environment)
     notes = notes_of(snapshot)
     if not snapshot.is_known:
         yield from (replace(note.finding(lang), severity="note") for note in notes)

@@ -34,9 +34,11 @@ def run_doctor(
 
         environment = read_environments(files)
     else:
+        from npulse.core.device.query import snapshot_now
+        from npulse.core.doctor.cards import TYPES, told_by
         from npulse.core.doctor.inventory import Machine, inventory
 
-        environment = inventory(Machine(python=python))
+        environment = inventory(Machine(python=python), told=told_by(snapshot_now(types=TYPES)))
     found = report(environment, lang, tables=tables)
     shown = masked(found) if mask else found
     pieces: Iterable[str] = render(shown, chosen, version=version(), lang=lang)
