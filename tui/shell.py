@@ -453,7 +453,8 @@ class Shell(App[int], inherit_bindings=False):
         self.run_path = path
         self.open_error = ""
         self._problems = {name: found for name, found in self._problems.items() if name == "keymap"}
-        self._busy = {"open": self.tr("header.opening")}
+        kept = {name: text for name, text in self._busy.items() if name == "capture"}
+        self._busy = {"open": self.tr("header.opening"), **kept}
         self.feed_all()
         self._discover_run(path)
 
