@@ -61,6 +61,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     FieldSpec("retro", "10"),
     FieldSpec("keep-input"),
     FieldSpec("settings"),
+    FieldSpec("pid"),
     FieldSpec("force", "no", lambda values: YES_NO),
 )
 """In the order in which Tab walks them; the command has a line of its own."""
@@ -122,9 +123,11 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
     tools = tools_of(kind)
     if tool and tool not in tools:
         raise FieldError("tool", "capture.bad-choice", name=tool, known=", ".join(tools))
-    command = _words("command", values)
-    if not command:
+    command, pid = _words("command", values), _pid(values.get("pid", "").strip())
+    if not command and pid is None:
         raise FieldError("command", "capture.no-command")
+    if command and pid is not None:
+        raise FieldError("pid", "capture.command-or-pid")
     archive = values.get("archive", "").strip()
     if not archive:
         raise FieldError("archive", "capture.no-archive")
@@ -133,12 +136,13 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
         command=command,
         cwd=cwd,
         archive=Path(os.path.abspath(cwd / Path(archive).expanduser())),
-        name=values.get("name", "").strip() or _name_of(command),
+        name=values.get("name", "").strip() or _name_of(command, pid),
         tool=tool or None,
         rank=values.get("rank", "").strip(),
         step=values.get("step", "").strip(),
         names=tuple(one for word in _words("list", values) for one in word.split(",") if one),
         level=values.get("level", "").strip() or None,
+        pid=pid,
         keep_inputs=tuple(cwd / Path(word).expanduser() for word in _words("keep-input", values)),
         timeout_s=_timeout(values.get("timeout", "").strip()),
         repeat=_count("repeat", values, 1, MAX_REPEAT),
@@ -163,8 +167,18 @@ def _words(field: str, values: Values) -> tuple[str, ...]:
         raise FieldError(field, "capture.bad-words", why=str(error)) from None
 
 
-def _name_of(command: Sequence[str]) -> str:
-    """What a round is called by itself: the script, else the program."""
+def _pid(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 9 and int(text) > 1):
+        raise FieldError("pid", "capture.bad-number", text=text, low="2", high="99,999,999")
+    return int(text)
+
+
+def _name_of(command: Sequence[str], pid: int | None) -> str:
+    """What a round is called by itself: the script, else the program, else the process."""
+    if not command:
+        return f"pid{pid}"
     script = next((word for word in command if word.endswith(".py")), "")
     return Path(script).stem if script else Path(command[0]).name
 

@@ -96,6 +96,11 @@ class CaptureJob:
     def is_running(self) -> bool:
         return self.state.phase != "ended"
 
+    @property
+    def what(self) -> str:
+        """The command that is captured, or the process that a tool attaches to."""
+        return " ".join(self.request.command) or f"pid {self.request.pid}"
+
     def lines(self) -> tuple[str, ...]:
         """The end of the log, as many lines as are kept."""
         with self._lock:

@@ -422,7 +422,7 @@ class Shell(App[int], inherit_bindings=False):
     def _capture_question(self) -> str | None:
         if self.capture_job is None or not self._is_capturing():
             return None
-        return self.tr("quit.capturing", command=safe_text(" ".join(self.capture_job.request.command), 120))
+        return self.tr("quit.capturing", command=safe_text(self.capture_job.what, 120))
 
     def _hang_up(self) -> None:
         """The terminal is gone, or somebody ends npulse: the capture ends too, and its round is closed."""

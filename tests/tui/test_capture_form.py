@@ -101,6 +101,17 @@ def test_the_field_that_cannot_be_used_is_named(field: str, value: str) -> None:
     assert TEXTS[caught.value.text_id][0].format(**caught.value.values)
 
 
+def test_a_tool_attaches_in_place_of_a_command() -> None:
+    made = request(command="", pid="4711")
+    assert (made.command, made.pid, made.name) == ((), 4711, "pid4711")
+    with pytest.raises(FieldError) as caught:
+        request(pid="4711")
+    assert caught.value.field == "pid"
+    for text in ("1", "0", "-5", "self", "9" * 12):
+        with pytest.raises(FieldError):
+            request(command="", pid=text)
+
+
 def test_only_an_overflow_capture_stops_at_the_first() -> None:
     with pytest.raises(FieldError) as caught:
         request(kind="memory", stop_at_first="yes")
@@ -114,7 +125,7 @@ def test_any_text_is_a_request_or_names_its_field(typed: dict[str, str]) -> None
     except FieldError as error:
         assert error.field in BY_ID
     else:
-        assert made.command and made.kind in KINDS and made.repeat >= 1
+        assert bool(made.command) is (made.pid is None) and made.kind in KINDS and made.repeat >= 1
 
 
 def test_choices_go_round() -> None:

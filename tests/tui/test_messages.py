@@ -26,7 +26,7 @@ TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"|word-(move|communication|unknown|none|latency|better|worse|noise))"
     r"|capture\.(phase-(starting|running|stopping|finishing|ended)"
     r"|(command|kind|tool|rank|step|list|level|name|archive|timeout|repeat|stop-at-first|retro|keep-input"
-    r"|settings|force)(-hint)?)"
+    r"|settings|pid|force)(-hint)?)"
     r"|device\.state-(ok|npu-smi missing|driver not reachable|occupied|no card|not permitted|timeout|unknown)"
     r"|timeline\.lane-(compute|communication|copy)"
     r"|role\.(ok|origin|inherited|unmatched|unknown|suspect|benign)"

@@ -174,6 +174,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Further options of the tool: NAME=VALUE, with blanks between them.",
         "工具的其他选项：NAME=VALUE，以空格分隔。",
     ),
+    "capture.pid": ("pid", "进程号"),
+    "capture.pid-hint": (
+        "Process that a tool attaches to, in place of a command (msprof-dynamic).",
+        "工具附着的进程，用于代替命令（msprof-dynamic）。",
+    ),
+    "capture.command-or-pid": (
+        "a tool that attaches starts no command: leave one of both empty",
+        "附着的工具不启动命令：两者只填其一",
+    ),
     "capture.force": ("force", "强制"),
     "capture.force-hint": ("Start in spite of errors of the preflight.", "即使预检有错误也启动。"),
     "capture.choices": ("Up/Down: {known}", "上下键：{known}"),

@@ -60,10 +60,9 @@ class CaptureRunPage(Page[bool]):
 
     def retranslate(self) -> None:
         super().retranslate()
-        request = self.job.request
-        command = self.plain(" ".join(request.command))
+        command = self.plain(self.job.what)
         self.query_one("#title", Static).update(
-            self.tr("capture.running-title", kind=request.kind, command=command), layout=False
+            self.tr("capture.running-title", kind=self.job.request.kind, command=command), layout=False
         )
         self._shown = None
         self._look()
