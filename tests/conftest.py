@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from itertools import count
@@ -38,6 +39,9 @@ def pytest_configure() -> None:
     for name in [n for n in os.environ if n in _SHELL_WORDS or (n.startswith("NPULSE_") and n not in _KEPT)]:
         del os.environ[name]
     os.environ.update(_FIXED)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:  # by nohup or `&`: programs of tests would inherit it
+            signal.signal(number, lambda *_: None)
     # A plugin may have imported Textual already; it reads this word only at import.
     constants = sys.modules.get("textual.constants")
     if constants is not None:
