@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from npulse.core.capture.drivers import tools_of
-from npulse.core.capture.request import FOLDERS, CaptureRequest, Kind
+from npulse.core.capture.request import FOLDERS, CaptureRequest, Kind, usual_name
 from npulse.core.errors import UsageError
 from npulse.core.run.model import Run
 from npulse.core.text import Lang
@@ -136,7 +136,7 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
         command=command,
         cwd=cwd,
         archive=Path(os.path.abspath(cwd / Path(archive).expanduser())),
-        name=values.get("name", "").strip() or _name_of(command, pid),
+        name=values.get("name", "").strip() or usual_name(command, pid),
         tool=tool or None,
         rank=values.get("rank", "").strip(),
         step=values.get("step", "").strip(),
@@ -173,14 +173,6 @@ def _pid(text: str) -> int | None:
     if not (text.isascii() and text.isdecimal() and len(text) < 9 and int(text) > 1):
         raise FieldError("pid", "capture.bad-number", text=text, low="2", high="99,999,999")
     return int(text)
-
-
-def _name_of(command: Sequence[str], pid: int | None) -> str:
-    """What a round is called by itself: the script, else the program, else the process."""
-    if not command:
-        return f"pid{pid}"
-    script = next((word for word in command if word.endswith(".py")), "")
-    return Path(script).stem if script else Path(command[0]).name
 
 
 def _stop_at_first(kind: str, values: Values) -> bool:

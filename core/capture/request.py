@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -60,3 +60,12 @@ class CaptureRequest:
     settings: Mapping[str, str] = field(default_factory=dict)
     extra: tuple[str, ...] = ()
     lang: Lang = "en"
+
+
+def usual_name(command: Sequence[str], pid: int | None, model: str | None = None) -> str:
+    """What a round is called by itself: the script, else the program, else the process, else the model."""
+    if command:
+        return (
+            Path(next((word for word in command if word.endswith(".py")), "")).stem or Path(command[0]).name
+        )
+    return f"pid{pid}" if pid is not None else Path(model or "capture").stem

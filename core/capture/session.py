@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import npulse
-from npulse.core.errors import Cancelled, EnvironmentLacks, InputError, NpulseError
+from npulse.core.errors import Cancelled, EnvironmentLacks, InputError, NpulseError, UsageError
 from npulse.core.findings import Finding
 
 from . import archive, surroundings
@@ -81,6 +81,8 @@ def prepare(request: CaptureRequest, driver: Driver) -> Prepared:
     driver.check(request)
     folder = archive.planned_folder(request.archive, request.kind, request.name, time.time())
     plan = driver.plan(request, folder)
+    if not plan.argv:
+        raise UsageError("no command to run", hint="give it behind --")
     return Prepared(folder, plan, preflight(request, driver, plan))
 
 

@@ -132,14 +132,12 @@ def _emit_json(body: dict[str, Any]) -> None:
 
 
 def _request(kind: Any, command: Sequence[str], options: CaptureOptions) -> CaptureRequest:
-    from npulse.core.capture.request import CaptureRequest
+    from npulse.core.capture.request import CaptureRequest, usual_name
 
     if options.profiling_level is not None and (kind != "performance" or options.level is not None):
         raise UsageError("--profiling-level is the level of a performance capture, in place of --level")
     if options.stop_at_first and kind != "overflow":
         raise UsageError("--stop-at-first ends an overflow capture at the first anomaly")
-    if not command and options.pid is None:
-        raise UsageError("no command to run", hint=USAGE)
     if command and options.pid is not None:
         raise UsageError("--pid attaches to a program that runs: there is no command to start")
     level = options.level if options.profiling_level is None else str(options.profiling_level)
@@ -148,7 +146,7 @@ def _request(kind: Any, command: Sequence[str], options: CaptureOptions) -> Capt
         command=tuple(command),
         cwd=_here(),
         archive=(options.archive or DEFAULT_ARCHIVE).absolute(),
-        name=options.name or name_of(command, options.pid),
+        name=options.name or usual_name(command, options.pid, options.model),
         tool=options.tool,
         rank=options.rank,
         step=options.step,
@@ -176,14 +174,6 @@ def _here() -> Path:
         return Path.cwd()
     except OSError:
         raise UsageError("the current folder is gone", hint="cd into one that is there") from None
-
-
-def name_of(command: Sequence[str], pid: int | None) -> str:
-    """What a round is called by itself: the script, else the program, else the process."""
-    for word in command:
-        if word.endswith(".py"):
-            return Path(word).stem
-    return Path(command[0]).name if command else f"pid{pid}"
 
 
 def _setting(text: str) -> tuple[str, str]:

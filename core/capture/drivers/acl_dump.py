@@ -43,6 +43,8 @@ class AclDump(BaseDriver):
                 "a dump through acl.json needs a program",
                 hint="give its command behind --, or --model FILE.om",
             )
+        if request.pid is not None:
+            raise UsageError("acl.json is read at the start of a program: it attaches to none")
         if request.rank:
             raise UsageError(
                 "acl.json knows no ranks", hint="limit the devices with ASCEND_RT_VISIBLE_DEVICES"

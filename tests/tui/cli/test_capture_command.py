@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from npulse.core.capture.request import CaptureRequest
+from npulse.core.capture.request import CaptureRequest, usual_name
 from npulse.tui.cli import capture as module
 from npulse.tui.cli.main import run
 
@@ -157,17 +157,43 @@ def test_options_reach_the_driver(work: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("command", "pid", "name"),
+    ("command", "pid", "model", "name"),
     [
-        (("python", "-u", "src/train.py", "x.py"), None, "train"),
-        (("/opt/app", "--x"), None, "app"),
-        ((), 12, "pid12"),
+        (("python", "-u", "src/train.py", "x.py"), None, None, "train"),
+        (("/opt/app", "--x"), None, "m", "app"),
+        ((), 12, None, "pid12"),
+        ((), None, "models/resnet.om", "resnet"),
     ],
 )
 def test_a_round_without_a_name_is_called_after_its_program(
-    command: tuple[str, ...], pid: int | None, name: str
+    command: tuple[str, ...], pid: int | None, model: str | None, name: str
 ) -> None:
-    assert module.name_of(command, pid) == name
+    assert usual_name(command, pid, model) == name
+
+
+def test_a_model_alone_is_dumped_offline(work: Path, capsys: Capture) -> None:
+    words = ("--tool", "acl-dump", "--model", "net.om", "--dry-run", "--format", "json", "--force")
+    assert call("precision", *words) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    raw = f"{plan['folder']}/raw"
+    assert plan["argv"] == ["msprobe", "offline_dump", "--model_path", "net.om", "-o", raw]
+    assert Path(plan["folder"]).name.startswith("net_")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("precision",),
+        ("precision", "--tool", "plain"),
+        ("precision", "--tool", "acl-dump", "--model", "net"),
+        ("precision", "--tool", "acl-dump", "--model", "net.om", "--pid", "1"),
+        ("overflow",),
+        ("memory",),
+        ("performance",),
+    ],
+)
+def test_without_a_command_nothing_is_captured(work: Path, words: tuple[str, ...]) -> None:
+    assert call(*words, "--dry-run") == 2
 
 
 def test_signals_are_as_before_afterwards(work: Path) -> None:
