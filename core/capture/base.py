@@ -8,7 +8,7 @@ from pathlib import Path
 from npulse.core.errors import UsageError
 from npulse.core.findings import Figures, Finding
 
-from .driver import Ended, Plan, PlannedFile, Progress, Words
+from .driver import Ended, Plan, PlannedFile, Progress, SizeBasis, Words
 from .request import CaptureRequest, Kind
 
 MAX_COUNTED = 200_000
@@ -31,6 +31,9 @@ class BaseDriver:
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
         return None
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return SizeBasis(("", ""))
 
     def progress(self, raw: Path) -> Progress:
         return Progress(*count_files(raw))

@@ -87,6 +87,19 @@ class Progress:
     said: Words = ("", "")
 
 
+USUAL_WARY_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBasis:
+    """What an estimate of the bytes rests on, or why there is none.
+
+    wary_bytes: where there is none, less free space than this is worth a warning."""
+
+    why: Words
+    wary_bytes: int = USUAL_WARY_BYTES
+
+
 Outcome = Literal["recorded", "incomplete", "nothing", "unknown"]
 
 
@@ -131,6 +144,9 @@ class Driver(Protocol):
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
         """Least and most that it may write; None where nobody can tell."""
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        """What that estimate rests on; where there is none, why."""
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         """What to start; `round_folder / RAW` is where the tool shall write. Touches nothing."""

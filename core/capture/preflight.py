@@ -17,7 +17,7 @@ from .driver import Driver, Plan
 from .process import full_environment
 from .processes import process_of
 from .request import FOLDERS, CaptureRequest
-from .rules import FEW_INODES, MIN_INODES, SEVERE_BYTES
+from .rules import FEW_INODES, MIN_INODES
 from .sizes import range_text, size_text
 from .texts import PREFLIGHT, SMALL
 
@@ -188,27 +188,40 @@ def _space(request: CaptureRequest, driver: Driver, look: Look) -> Iterator[Find
     except OSError:
         return
     free_bytes = disk.f_bavail * disk.f_frsize
-    need = driver.estimate_bytes(request)
+    need, basis = driver.estimate_bytes(request), driver.size_basis(request)
+    attempts = max(1, request.repeat)
+    copied = sum(_size_of(path) for path in request.keep_inputs) * attempts
     figures = {"free_bytes": free_bytes}
-    free = size_text(free_bytes)
-    if need is None:
-        if free_bytes < SEVERE_BYTES:
-            yield look.bad("warning", "disk-space", "disk-little", "disk-next", figures, free=free)
+    why = basis.why[1 if look.lang == "zh" else 0]
+    values = {
+        "free": size_text(free_bytes),
+        "why": say(PREFLIGHT, "disk-why", look.lang, why=why) if why else "",
+    }
+    if need is None and copied <= free_bytes:
+        if free_bytes - copied < basis.wary_bytes:
+            yield look.bad("warning", "disk-space", "disk-little", "disk-next", figures, **values)
         else:
-            yield look.ok("disk-space", "disk-unknown", figures, free=free)
+            yield look.ok("disk-space", "disk-unknown", figures, **values)
     else:
-        attempts = 1 if request.keep_last else max(1, request.repeat)
-        least, most = need[0] * attempts, need[1] * attempts
+        # with keep_last the raw data of one attempt is removed once the next one is over
+        n_kept = min(attempts, 2) if request.keep_last else attempts
+        least, most = ((n or 0) * n_kept + copied for n in need or (0, 0))
         figures |= {"least_bytes": least, "most_bytes": most}
+        values |= {"least": size_text(least), "most": size_text(most)}
         if least > free_bytes:
-            values = {"free": free, "least": size_text(least)}
             yield look.bad("error", "disk-space", "disk-short", "disk-next", figures, **values)
         elif most > free_bytes:
-            values = {"free": free, "most": size_text(most)}
             yield look.bad("warning", "disk-space", "disk-tight", "disk-next", figures, **values)
         else:
-            yield look.ok("disk-space", "disk-fits", figures, free=free, need=range_text(least, most))
+            yield look.ok("disk-space", "disk-fits", figures, need=range_text(least, most), **values)
     yield from _inodes(request, disk, look)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # told by the check of the inputs
+        return 0
 
 
 def _inodes(request: CaptureRequest, disk: os.statvfs_result, look: Look) -> Iterator[Finding]:

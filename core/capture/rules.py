@@ -14,12 +14,13 @@ _FORCE = (
     "--force 可忽略错误启动；警告不会阻止启动",
 )
 
-SEVERE_BYTES = 1 << 30
-"""Less free space than this is told where nobody knows how much is needed."""
 MIN_INODES, FEW_INODES = 100, 100_000
 MANY_RANKS = 8
 
-_GIB = ("1 GiB free where nobody can tell the need", "无法估计需求时为 1 GiB 可用空间")
+_GIB = (
+    "where nobody can tell the need 1 GiB free, 10 and 200 GiB for dumps of many and of all tensors",
+    "无法估计需求时为 1 GiB 可用空间，大量张量为 10 GiB，全部张量为 200 GiB",
+)
 
 
 def _rule(

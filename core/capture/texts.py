@@ -27,20 +27,21 @@ SESSION: Mapping[str, tuple[str, str]] = {
 
 PREFLIGHT: Mapping[str, tuple[str, str]] = {
     # disk-space
-    "disk-fits": ("{free} free, {need} needed", "可用 {free}，需要 {need}"),
-    "disk-unknown": ("{free} free; nobody can tell how much is needed", "可用 {free}；无法估计需要多少"),
+    "disk-fits": ("{free} free, {need} needed{why}", "可用 {free}，需要 {need}{why}"),
+    "disk-unknown": ("{free} free; how much is needed is not known{why}", "可用 {free}；需要多少未知{why}"),
     "disk-little": (
-        "only {free} free, and nobody can tell how much is needed",
-        "仅剩 {free}，且无法估计需要多少",
+        "only {free} free, and how much is needed is not known{why}",
+        "仅剩 {free}，且需要多少未知{why}",
     ),
     "disk-short": (
-        "{free} free, at least {least} needed: the disk will be full before the end (E1001 of guides)",
-        "可用 {free}，至少需要 {least}：结束前磁盘会写满（指南中的 E1001）",
+        "{free} free, at least {least} needed: the disk will be full before the end (E1001 of guides){why}",
+        "可用 {free}，至少需要 {least}：结束前磁盘会写满（指南中的 E1001）{why}",
     ),
     "disk-tight": (
-        "{free} free, up to {most} needed: the disk may be full before the end (E1001 of guides)",
-        "可用 {free}，最多需要 {most}：结束前磁盘可能写满（指南中的 E1001）",
+        "{free} free, up to {most} needed: the disk may be full before the end (E1001 of guides){why}",
+        "可用 {free}，最多需要 {most}：结束前磁盘可能写满（指南中的 E1001）{why}",
     ),
+    "disk-why": (" ({why})", "（{why}）"),
     "disk-next": (
         "record less (--step, --rank, --list, a level with statistics only) or name a larger disk with --archive",
         "减少录制（--step、--rank、--list、仅统计的级别），或用 --archive 指定更大的磁盘",

@@ -11,13 +11,13 @@ from npulse.core.findings import Finding
 from npulse.core.text import safe_text
 
 from ..base import BaseDriver, count_files
-from ..driver import RAW, Ended, Outcome, Plan, PlannedFile, Recorded, Words
+from ..driver import RAW, Ended, Outcome, Plan, PlannedFile, Recorded, SizeBasis, Words
 from ..launcher import launcher_environment, launcher_files, read_launcher_log
 from ..request import CaptureRequest, Kind
 from .dump_preflight import PYTHON, dump_preflight, python_of
 from .dumped import Why, is_program_failure
 from .graph_files import GraphFiles, look_at_graph_files
-from .msprobe import estimate_of, keep_fp32_files, switch_of
+from .msprobe import estimate_of, keep_fp32_files, size_basis_of, switch_of
 from .texts_dump import words
 
 CONFIG = "acl.json"
@@ -86,6 +86,11 @@ class AclDump(BaseDriver):
         if _is_offline(request):
             return None
         return estimate_of(self.config(request, Path("/")), request)
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        if _is_offline(request):
+            return SizeBasis(words("size-offline"))
+        return size_basis_of(self.config(request, Path("/")), request)
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
         return dump_preflight(request, needs_msprobe=False, needs_npu=True)

@@ -19,11 +19,12 @@ from npulse.core.findings import Figures, Finding
 from npulse.core.text import safe_text
 
 from ..base import BaseDriver, count_files
-from ..driver import RAW, Ended, Outcome, Plan, Recorded, Words
+from ..driver import RAW, Ended, Outcome, Plan, Recorded, SizeBasis, Words
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
 from .memory_logs import files_in, gap_step, gap_words, look_at_logs
+from .size_estimates import of_host_reports
 from .texts_memory import HOST as TEXTS
 
 LOG = "asan.log"
@@ -77,6 +78,12 @@ class AddressSanitizer(BaseDriver):
         if holds_sanitizer(program) is False:
             return (finding(request, "capture.host-not-instrumented", safe_text(program.name)),)
         return ()
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_host_reports(request).need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_host_reports(request).basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

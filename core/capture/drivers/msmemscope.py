@@ -9,10 +9,11 @@ from pathlib import Path
 from npulse.core.run.discover import discover
 
 from ..base import BaseDriver, count_files
-from ..driver import RAW, Ended, Plan, Recorded, Words
+from ..driver import RAW, Ended, Plan, Recorded, SizeBasis, Words
 from ..request import CaptureRequest, Kind
 from . import parts
 from .memory_logs import look_at_logs
+from .size_estimates import of_results
 from .texts_memory import SCOPE as TEXTS
 
 PROGRAMS = ("msmemscope", "msleaks")
@@ -40,6 +41,12 @@ class MsMemScope(BaseDriver):
         parts.refuse(request, self.tool, ("pid", "rank", "level", "model", "names"))
         parts.refuse(request, self.tool, ("step",), hint="leaks are looked for over all steps")
         parts.checked(self.tool, parts.settings_of(request), OPTIONS)
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_results(request, self.id, "events-first").need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_results(request, self.id, "events-first").basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

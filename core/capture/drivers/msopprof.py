@@ -14,11 +14,12 @@ from npulse.core.formats.opprof.folders import KernelFolder, find_kernels
 from npulse.core.text import safe_text
 
 from ..base import BaseDriver, count_files
-from ..driver import RAW, Ended, Plan, Recorded, StopStep, Words
+from ..driver import RAW, Ended, Plan, Recorded, SizeBasis, StopStep, Words
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
 from .kernel_builds import preflight_of_kernels
+from .size_estimates import of_results
 from .texts_performance import OPPROF as TEXTS
 
 PROGRAM = "msopprof"
@@ -115,6 +116,12 @@ class MsOpProf(BaseDriver):
         if options.get("soc-version"):
             found.append(finding(request, "capture.no-simulator", PROGRAM))
         return tuple(found)
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_results(request, self.id, "kernels-first").need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_results(request, self.id, "kernels-first").basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Finding
 
 from ..base import BaseDriver
-from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, Words
+from ..driver import RAW, USUAL_WARY_BYTES, Ended, Plan, PlannedFile, Recorded, SizeBasis, Words
+from ..earlier import earlier_round
 from ..launcher import STEP_ON, launcher_environment, launcher_files
-from ..request import FOLDERS, CaptureRequest, Kind
+from ..request import CaptureRequest, Kind
 from .dumped import CONFIG, recorded_dumps
 from .texts_dump import words
+
+if TYPE_CHECKING:
+    from npulse.core.config.estimate import Estimate
 
 SETTINGS = (
     *("task", "scope", "tensor_list", "data_mode", "summary_mode", "async_dump", "dump_enable"),
@@ -24,7 +30,10 @@ SETTINGS = (
 """What `settings` may hold, spelled as in config.json; lists with commas. step-on is the launcher's."""
 
 KEEP_DTYPE = "keep_dtype.cfg"
-MAX_ROUNDS = 100
+WARY_BYTES: Mapping[str, int] = {"large": 10 << 30, "huge": 200 << 30}
+"""By the class of the cost: tensors in gigabytes, in hundreds of them."""
+MANY_STEPS = 100
+"""Room for as many of the earlier round's steps is enough where steps are not limited."""
 
 _LISTS = ("scope", "tensor_list", "data_mode")
 _SWITCHES = ("async_dump", "dump_enable", "extra_info")
@@ -90,6 +99,9 @@ class Msprobe(BaseDriver):
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
         return estimate_of(self.config(request, Path("/")), request)
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return size_basis_of(self.config(request, Path("/")), request)
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
         from .dump_preflight import dump_preflight
@@ -185,24 +197,32 @@ def keep_fp32_files(request: CaptureRequest, round_folder: Path) -> tuple[list[P
     return files, list(zip(en, zh, strict=True))
 
 
-def earlier_round(request: CaptureRequest) -> Path | None:
-    """The newest round of this kind in the archive that holds raw data: the next one may take as much."""
-    folder = request.archive / FOLDERS[request.kind]
-    try:
-        rounds = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    except OSError:
-        return None
-    return next((raw for path in rounds[:MAX_ROUNDS] if any((raw := path / RAW).glob("*"))), None)
-
-
 def estimate_of(config: dict[str, Any], request: CaptureRequest) -> tuple[int, int] | None:
     """Least and most bytes of a configuration; None where nobody can tell."""
+    found, _ = _estimated(config, request)
+    least, most = found.bytes_at_least, found.bytes_at_most
+    return None if least is None or most is None else (least, most)
+
+
+def size_basis_of(config: dict[str, Any], request: CaptureRequest) -> SizeBasis:
+    """The earlier round that the estimate of a configuration rests on; without one the class of its cost."""
+    found, like = _estimated(config, request)
+    told = [found.told(lang) for lang in ("en", "zh")]
+    why = ("; ".join(told[0]), "；".join(told[1]))
+    if like is not None:
+        wary_bytes = MANY_STEPS * (found.bytes_likely or 0)
+        return SizeBasis(words("size-like", name=like, why=why), max(USUAL_WARY_BYTES, wary_bytes))
+    if found.cost != "unknown":
+        why = words("size-first", why=why)
+    return SizeBasis(why, WARY_BYTES.get(found.cost, USUAL_WARY_BYTES))
+
+
+def _estimated(config: dict[str, Any], request: CaptureRequest) -> tuple[Estimate, str | None]:
+    """(the estimate, the name of the earlier round that it rests on)."""
     from npulse.core.config import estimate
 
     like = earlier_round(request)
-    try:
-        found = estimate.estimate_bytes(config, like=like)
-    except InputError:  # the earlier round holds something else
-        found = estimate.estimate_bytes(config)
-    least, most = found.bytes_at_least, found.bytes_at_most
-    return None if least is None or most is None else (least, most)
+    if like is not None:
+        with suppress(InputError):  # it holds something else
+            return estimate.estimate_bytes(config, like=like.raw), like.folder.name
+    return estimate.estimate_bytes(config), None

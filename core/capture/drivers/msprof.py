@@ -16,11 +16,12 @@ from npulse.core.findings import Figures, Finding
 from npulse.core.text import safe_text
 
 from ..base import BaseDriver
-from ..driver import RAW, Ended, Plan, Recorded, StopStep, Words
+from ..driver import RAW, Ended, Plan, Recorded, SizeBasis, StopStep, Words
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
 from .sessions import SessionsLook, figures_of, look_at_sessions, recorded_of
+from .size_estimates import SESSION_TOOLS, of_sessions
 from .texts_performance import MSPROF as TEXTS
 
 PROGRAM = "msprof"
@@ -85,6 +86,12 @@ class MsProf(BaseDriver):
         if form == "application" and any(" " in word for word in request.command):
             return (finding(request, "capture.words-with-blanks", PROGRAM),)
         return ()
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_sessions(request, SESSION_TOOLS).need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_sessions(request, SESSION_TOOLS).basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

@@ -11,7 +11,7 @@ from npulse.core.errors import UsageError
 from npulse.core.findings import Figures, Finding
 
 from ..base import BaseDriver
-from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, StopStep, Words
+from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, SizeBasis, StopStep, Words
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
@@ -26,6 +26,7 @@ from .msprof import (
     wait_of,
 )
 from .sessions import figures_of, look_at_sessions, recorded_of
+from .size_estimates import SESSION_TOOLS, of_sessions
 from .texts_performance import MSPROF as TEXTS
 
 MAX_LINES = 100
@@ -69,6 +70,12 @@ class MsProfDynamic(BaseDriver):
         if mode is None or mode == "dynamic":
             return ()
         return (finding(request, "capture.target-not-dynamic", str(request.pid)),)
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_sessions(request, SESSION_TOOLS).need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_sessions(request, SESSION_TOOLS).basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

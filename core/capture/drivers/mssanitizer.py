@@ -14,11 +14,12 @@ from npulse.core.errors import UsageError
 from npulse.core.findings import Figures, Finding
 
 from ..base import BaseDriver, count_files
-from ..driver import RAW, Ended, Plan, PlannedFile, Progress, Recorded, StopStep, Words
+from ..driver import RAW, Ended, Plan, PlannedFile, Progress, Recorded, SizeBasis, StopStep, Words
 from ..request import CaptureRequest, Kind
 from . import parts
 from .kernel_builds import preflight_of_kernels
 from .memory_logs import LogsLook, files_in, gap_step, gap_words, look_at_logs
+from .size_estimates import of_sanitizer
 from .texts_memory import SANITIZER as TEXTS
 
 CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -87,6 +88,12 @@ class MsSanitizer(BaseDriver):
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
         return preflight_of_kernels(request, checks_of(request), _tool_options(request))
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_sanitizer(request).need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_sanitizer(request).basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from npulse.core.errors import UsageError
 
-from ..driver import Ended, Plan, Words
+from ..driver import Ended, Plan, SizeBasis, Words
 from ..request import CaptureRequest, Kind
 from .acl_dump import AclDump
 from .dumped import Why, is_program_failure
@@ -56,6 +56,9 @@ class AclOverflow(AclDump):
 
     def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
         return None  # as much as overflows
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return SizeBasis(words("size-overflows"))
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         plan = super().plan(request, round_folder)

@@ -295,6 +295,19 @@ TEXTS: Mapping[str, Words] = {
         "Recording ended early in process {pid}, at {where}: {error}",
         "进程 {pid} 的记录在“{where}”处提前结束：{error}",
     ),
+    "size-like": ("by the round {name}: {why}", "依据轮次 {name}：{why}"),
+    "size-first": (
+        "no earlier round of this program is in the archive; by list, scope and level it is {why}",
+        "归档中没有该程序以前的轮次；按 list、scope、level 属于 {why}",
+    ),
+    "size-offline": (
+        "every tensor of the model, whose size only a run tells",
+        "模型的全部张量，大小只有运行后才知道",
+    ),
+    "size-overflows": (
+        "only operators that overflow are written: as much as overflows",
+        "只写出溢出的算子：溢出多少写多少",
+    ),
     "not-whole": (
         "{file} could not be read to its end: {reason}",
         "{file} 未能读完：{reason}",

@@ -20,12 +20,13 @@ from npulse.core.findings import Figures, Finding
 from npulse.core.text import safe_text
 
 from ..base import BaseDriver
-from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, Words
+from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, SizeBasis, Words
 from ..launcher import entry_files, launcher_environment, read_launcher_log
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
 from .sessions import figures_of, look_at_sessions, recorded_of
+from .size_estimates import of_sessions
 from .texts_performance import TORCH as TEXTS
 
 DYNAMIC = "dynamic_profile/profiler_config.json"
@@ -102,6 +103,12 @@ class TorchProfiler(BaseDriver):
         if request.command and not parts.is_script(request) and _is_elf(parts.program_of(request)):
             return (finding(request, "capture.not-python", safe_text(request.command[0])),)
         return ()
+
+    def estimate_bytes(self, request: CaptureRequest) -> tuple[int, int] | None:
+        return of_sessions(request, (self.id,)).need
+
+    def size_basis(self, request: CaptureRequest) -> SizeBasis:
+        return of_sessions(request, (self.id,)).basis
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)

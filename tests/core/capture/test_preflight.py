@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from npulse.core.capture import preflight as module
+from npulse.core.capture.driver import SizeBasis
 from npulse.core.capture.preflight import preflight
 from npulse.core.capture.preflight_settings import ranks_told
 from npulse.core.capture.rules import RULES
@@ -290,3 +291,27 @@ def test_every_text_is_there_in_both_languages() -> None:
             assert en.isascii(), key
             assert {p for p in en.split("{")[1:] if "}" in p} or en, key
     assert all(en and zh for words in SMALL.values() for en, zh in words)
+
+
+def test_what_is_copied_counts_and_keep_last_needs_room_for_two(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = archive.parent / "batch.pt"
+    kept.write_bytes(b"x" * 1000)
+    driver = PlainDriver()
+    driver.need = (10, 100)
+    found = look(archive, driver, keep_inputs=(kept,), repeat=5)
+    assert found["disk-space"][0].figures["least_bytes"] == 5 * 1010
+    found = look(archive, driver, keep_inputs=(kept,), repeat=5, keep_last=True)
+    assert found["disk-space"][0].figures["most_bytes"] == 2 * 100 + 5 * 1000
+
+
+def test_less_room_than_a_tool_is_wary_of_is_told_with_its_reason(archive: Path) -> None:
+    class Wary(PlainDriver):
+        def size_basis(self, request: Any) -> SizeBasis:
+            return SizeBasis(("every tensor", "全部张量"), 1 << 60)
+
+    (told,) = look(archive, Wary())["disk-space"]
+    assert told.severity == "warning" and told.message.endswith("(every tensor)")
+    (told,) = look(archive, Wary(), lang="zh")["disk-space"]
+    assert told.message.endswith("（全部张量）")

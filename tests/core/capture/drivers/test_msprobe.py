@@ -17,6 +17,7 @@ from tests.core.capture.drivers.programs import PACKAGES, Program, program
 from npulse.core.capture.driver import Ended
 from npulse.core.capture.drivers import driver_of, tools_of
 from npulse.core.capture.drivers.dump_preflight import dump_preflight, python_of
+from npulse.core.capture.manifest import Manifest
 from npulse.core.errors import UsageError
 
 EMPTY = "pass\n"
@@ -375,6 +376,9 @@ def test_an_estimate_rests_on_the_newest_round_of_the_archive(tmp_path: Path) ->
     assert asked.driver.estimate_bytes(asked.request) is None, "nobody knows the model"
     before = replace_round(asked, tmp_path / "diag" / "dump" / "first_20260101_000000")
     dumped(before, names=tuple(f"Torch.abs.{n}.forward" for n in range(50)))
+    table = {"schema": 1, "kind": "precision", "tool": "msprobe", "command": list(asked.request.command)}
+    recorded = {"outcome": "recorded", "size_bytes": 1}
+    Manifest(before.round, {**table, "recorded": recorded}).write()
     estimate = asked.driver.estimate_bytes(asked.request)
     size = sum(path.stat().st_size for path in before.raw.rglob("*") if path.is_file())
     assert estimate is not None and estimate[0] <= estimate[1] and estimate[1] > size / 10

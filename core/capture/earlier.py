@@ -1,0 +1,69 @@
+"""Earlier rounds of the same program: the only ones that tell how much it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from npulse.core.errors import InputError
+
+from .archive import MANIFEST
+from .driver import RAW
+from .manifest import Manifest
+from .request import FOLDERS, CaptureRequest, usual_name
+
+MAX_ROUNDS = 100
+"""Rounds that are looked at, the newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A round that recorded. size_bytes: of its raw data. figures: of its tool."""
+
+    folder: Path
+    size_bytes: int
+    figures: Mapping[str, Any]
+
+    @property
+    def raw(self) -> Path:
+        return self.folder / RAW
+
+
+def earlier_round(request: CaptureRequest, tools: Collection[str] = ()) -> Earlier | None:
+    """The newest round of this kind and program in the archive that holds raw data; None where there is none.
+
+    tools: ids of drivers that may have made it, () for any. The program is the script or the executable:
+    another one's data would tell nothing.
+    """
+    return next(_rounds_like(request, tools), None)
+
+
+def _rounds_like(request: CaptureRequest, tools: Collection[str]) -> Iterator[Earlier]:
+    folder = request.archive / FOLDERS[request.kind]
+    try:
+        rounds = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    except OSError:
+        return
+    program = usual_name(request.command, request.pid, request.model)
+    for path in rounds[:MAX_ROUNDS]:
+        if path.is_symlink() or not (path / MANIFEST).is_file():
+            continue
+        try:
+            table = Manifest.read(path).table
+        except InputError:
+            continue
+        recorded = _table(table.get("recorded"))
+        command, asked = table.get("command"), _table(table.get("request"))
+        if not isinstance(command, list) or table.get("raw_removed") or recorded.get("outcome") != "recorded":
+            continue
+        own = usual_name([str(word) for word in command], asked.get("pid"), asked.get("model"))
+        size_bytes = recorded.get("size_bytes")
+        is_meant = own == program and (not tools or table.get("tool") in tools)
+        if is_meant and isinstance(size_bytes, int) and size_bytes > 0:
+            yield Earlier(path, size_bytes, _table(table.get("figures")))
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
