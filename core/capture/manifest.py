@@ -14,6 +14,7 @@ from npulse.core.formats.manifest import MAX_BYTES, read_manifest
 
 from .archive import MANIFEST, write_manifest_text
 from .driver import Ended, Plan, Recorded, Words
+from .hidden import command_without_secrets, settings_without_secrets
 from .process import LeftOver, Rung, ToolRun, full_ladder, sent_text
 from .request import CaptureRequest, Kind
 
@@ -96,11 +97,16 @@ def clean_text(text: str) -> str:
 def request_table(request: CaptureRequest) -> dict[str, Any]:
     """What was asked for beside what the manifest says at its top; usual values are left out."""
     usual = CaptureRequest(request.kind, (), Path(), Path())
-    return {
+    table = {
         f.name: value
         for f in fields(CaptureRequest)
         if f.name not in _KEPT_ELSEWHERE and (value := getattr(request, f.name)) != getattr(usual, f.name)
     }
+    if request.extra:
+        table["extra"] = command_without_secrets(request.extra)
+    if request.settings:
+        table["settings"] = settings_without_secrets(request.settings)
+    return table
 
 
 def request_of(table: Mapping[str, Any], folder: Path) -> CaptureRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import threading
@@ -99,11 +100,30 @@ def marked(round_id: str) -> list[Process]:
 
 
 def send(process: Process, number: signal.Signals) -> bool:
-    """A signal to that very process; whether it was there to get it."""
-    if not is_alive(*process.key):
-        return False
+    """A signal to that very process; whether it was there to get it.
+
+    The handle is taken first and stands for the process that has the number then: one that gets the number
+    between the look and the signal is not hit.
+    """
     try:
-        os.kill(process.pid, number)
+        handle = os.pidfd_open(process.pid)
+    except OSError as error:
+        return error.errno == errno.ENOSYS and is_alive(*process.key) and _kill(process.pid, number)
+    try:
+        if not is_alive(*process.key):
+            return False
+        signal.pidfd_send_signal(handle, number)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _kill(pid: int, number: signal.Signals) -> bool:
+    """Of kernels without handles."""
+    try:
+        os.kill(pid, number)
     except OSError:
         return False
     return True

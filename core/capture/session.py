@@ -35,6 +35,7 @@ from .events import (
     Switched,
     ignore_events,
 )
+from .hidden import command_without_secrets
 from .inputs import keep_inputs, sha256_of
 from .manifest import Manifest, ended_tables, plan_table, recorded_table, request_table, utc_text
 from .preflight import preflight
@@ -190,7 +191,7 @@ class _Attempt:
             tool=self._driver.id,
             name=request.name,
             npulse=str(npulse.__version__),
-            command=surroundings.command_without_secrets(request.command),
+            command=command_without_secrets(request.command),
             cwd=str(request.cwd),
             attempt=self._attempt,
             attempts=max(1, request.repeat),
@@ -235,7 +236,7 @@ class _Attempt:
         self._manifest.update(
             inputs=[one.to_dict() for one in kept],
             config_files=[{"name": f.name, "sha256": sha256_of(f.text.encode())} for f in plan.files],
-            plan=plan_table(plan, surroundings.command_without_secrets(plan.argv)),
+            plan=plan_table(plan, command_without_secrets(plan.argv)),
             environment=surroundings.environment_that_matters(environment),
             versions=surroundings.versions(environment, request.command, cards),
             git=tree and {"commit": tree.commit, "branch": tree.branch, "n_dirty_files": tree.n_dirty_files},
@@ -325,7 +326,7 @@ class _Attempt:
         After a hang-up or SIGTERM there may be no time for it: whoever wants it can still run it.
         """
         environment = full_environment(self._request.environment, plan.environment, self._round_id)
-        table: dict[str, Any] = {"argv": surroundings.command_without_secrets(plan.argv)}
+        table: dict[str, Any] = {"argv": command_without_secrets(plan.argv)}
         self._manifest.update(finish=table)
         if self._stop.reason in HURRIED:
             table["error"] = SESSION["finish-left-out"][0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from npulse.core.findings import Finding
 from npulse.core.text import Lang
+
+from .hidden import is_secret, text_without_secrets
 
 if TYPE_CHECKING:
     from npulse.core.device.snapshot import Snapshot
@@ -30,40 +31,15 @@ MATTERS = (
 )
 """Beginnings of the names of variables that a round keeps."""
 
-_SECRET = re.compile(
-    r"(?:^|[_-])(?:TOKEN|KEY|APIKEY|PASSWORD|PASSWD|PASS|SECRET|CREDENTIALS?)(?:$|[_-])", re.IGNORECASE
-)
-_FLAG = re.compile(r"(?P<name>-{0,2}[A-Za-z][\w.-]*)=.*", re.DOTALL)
-HIDDEN = "***"
-
-
-def is_secret(name: str) -> bool:
-    """Whether a variable or flag of that name may hold what nobody else should read."""
-    return _SECRET.search(name) is not None
-
 
 def environment_that_matters(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that a round keeps: by the beginnings of their names, never secrets."""
     kept = {
-        name: value[:MAX_VALUE_CHARACTERS]
+        name: text_without_secrets(value[:MAX_VALUE_CHARACTERS])
         for name, value in environment.items()
         if name.startswith(MATTERS) and not is_secret(name)
     }
     return dict(sorted(kept.items()))
-
-
-def command_without_secrets(words: Sequence[str]) -> list[str]:
-    """A command as a round keeps it: the values of flags such as --api-key are `***`."""
-    kept: list[str] = []
-    for word in words:
-        found = _FLAG.fullmatch(word)
-        before = kept[-1] if kept else ""
-        if found is not None and is_secret(found["name"].strip("-")):
-            word = f"{found['name']}={HIDDEN}"
-        elif before.startswith("--") and "=" not in before and is_secret(before.strip("-")):
-            word = HIDDEN
-        kept.append(word)
-    return kept
 
 
 # ---- git ----
@@ -182,6 +158,7 @@ _NAMED = ("cann", "driver", "firmware", "nnal", "torch", "torch_npu", "mindstudi
 
 def _cards(snapshot: Snapshot, environment: Mapping[str, str], lang: Lang, look: Look) -> Iterator[Finding]:
     """Of the cards that the program may use. That there are none is for the program to say."""
+    from npulse.core.device.criteria import Settings
     from npulse.core.device.judge import notes_of
 
     notes = notes_of(snapshot)
@@ -193,6 +170,9 @@ def _cards(snapshot: Snapshot, environment: Mapping[str, str], lang: Lang, look:
     chips = [snapshot.of_device(device) for device in devices]
     keys = {chip.key for chip in chips if chip is not None}
     kept = [note for note in notes if not keys or note.key is None or note.key in keys]
+    if devices:  # processes of these cards that hold memory on others too
+        own = notes_of(snapshot, settings=Settings(devices=tuple(devices)))
+        kept += [note for note in own if note not in notes]
     yield from (note.finding(lang) for note in kept)
     if not any(note.severity in ("error", "warning") for note in kept):
         yield look.ok("device", "device-ok", n=str(len(keys) or len(snapshot.chips)))

@@ -264,6 +264,8 @@ TOLD: Mapping[str, tuple[str, str]] = {
     "file-1": ("{n} file, {size}", "{n} 个文件，{size}"),
     "found": ("found", "内容"),
     "fault": ("the fault shows itself here", "故障已在本轮出现"),
+    "fault-none": ("no fault shows itself here", "本轮未出现故障"),
+    "raw-removed": ("raw data removed (--keep-last)", "原始数据已删除（--keep-last）"),
     "files": ("{n} files, {size}", "{n} 个文件，{size}"),
     "ranks": ("ranks {which}", "rank {which}"),
     "steps": ("steps {which}", "step {which}"),

@@ -14,12 +14,12 @@ from npulse.core.text import Lang, safe_text, say
 
 from . import archive
 from .bookkeeping import Resumed
-from .driver import Driver, Ended, Plan, Recorded, Words
+from .driver import RAW, Driver, Ended, Plan, Recorded, Words
 from .events import RoundResult, Running, Stopping
 from .process import full_environment, full_ladder, sent_text
 from .processes import MARKER, names_of
 from .request import CaptureRequest, Kind
-from .session import Prepared
+from .session import Prepared, shows_fault
 from .sizes import size_text
 from .texts import TOLD
 
@@ -30,6 +30,9 @@ COMMANDS: Mapping[Kind, str] = {
     "performance": "npulse performance {folder}",
 }
 """What to look at a round with."""
+
+LOOKED_FOR: tuple[Kind, ...] = ("memory", "overflow")
+"""Kinds whose tools look for faults: that there is none is an answer."""
 
 _SEVERITY = {"error": "E", "warning": "W", "note": "n"}
 
@@ -175,6 +178,8 @@ def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
         yield f"  {say(TOLD, 'found', lang)}: {found}"
     if recorded.is_failure:
         yield f"  {say(TOLD, 'fault', lang)}"
+    elif recorded.outcome == "recorded" and kind in LOOKED_FOR:
+        yield f"  {say(TOLD, 'fault-none', lang)}"
     yield f"  {say(TOLD, 'in', lang)}: {safe_text(str(result.folder))}"
     yield f"  {_ended_text(result.ended, lang)}"
     for warning in result.warnings:
@@ -182,6 +187,22 @@ def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
     if result.not_written:
         yield "  " + say(TOLD, "not-written", lang, reason=result.not_written)
     yield f"  {say(TOLD, 'next', lang)}: {_next_text(result, kind, lang)}"
+
+
+def attempts_lines(results: Sequence[RoundResult], attempts: int, kind: Kind, lang: Lang) -> Iterator[str]:
+    """The rounds of one capture: those before the last one in a line each, the last one whole."""
+    for one in results[:-1]:
+        values = {"i": one.attempt, "n": attempts}
+        words = [say(TOLD, f"outcome-{one.recorded.outcome}", lang), safe_text(str(one.folder))]
+        if not (one.folder / RAW).exists():
+            words.append(say(TOLD, "raw-removed", lang))
+        if one.not_written:
+            words.append(say(TOLD, "not-written", lang, reason=one.not_written))
+        yield f"{say(TOLD, 'attempt', lang, **values)}: {', '.join(words)}"
+    if results:
+        yield from result_lines(results[-1], kind, lang)
+        if len(results) == attempts > 1 and not shows_fault(results[-1]):
+            yield say(TOLD, "no-fault", lang, n=attempts)
 
 
 def _files_text(recorded: Recorded, lang: Lang) -> str:

@@ -364,7 +364,6 @@ class _Teller:
 
     def _answer(self, driver: Driver, code: int) -> None:
         from npulse.core.capture import told
-        from npulse.core.text import say
 
         lang, kind = self._options.lang, self._request.kind
         if self._options.format_name == "json":
@@ -372,6 +371,5 @@ class _Teller:
             answer = {"preflight": _finding_dicts(self._findings), "rounds": rounds, "exit_code": code}
             _emit_json({**_body(self._request, driver), **answer})
             return
-        emit(f"{line}\n" for result in self.results for line in told.result_lines(result, kind, lang))
-        if len(self.results) == self._request.repeat > 1 and not self.results[-1].recorded.is_failure:
-            emit([say(_texts(), "no-fault", lang, n=len(self.results)) + "\n"])
+        lines = told.attempts_lines(self.results, self._request.repeat, kind, lang)
+        emit(f"{line}\n" for line in lines)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from typing import Any
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.dump import iter_calls
+from npulse.core.formats.msprobe.removed import read_removed
 from npulse.core.run.discover import discover
 from npulse.core.run.folders import FRESH_NS, TENSOR_FOLDER
 from npulse.core.run.model import Artifact
@@ -28,6 +32,8 @@ ERROR_LOG = "dump_error_info.log"
 MAX_COUNTED_BYTES = 4 << 30
 """Of all indexes together; beyond it operators are not counted."""
 MAX_ERROR_LOGS = 8
+MAX_OPENED = 256
+"""Tensor files of a rank-step that are opened: the last ones, where a kill or a full disk cuts."""
 
 Why = tuple[Words, Words]
 """A cause and the next step."""
@@ -35,13 +41,18 @@ Why = tuple[Words, Words]
 
 @dataclass(frozen=True, slots=True)
 class Dumped:
-    """The rank-steps of a round. n_operators: None where they are too large to count. n_unnamed: tensor files
-    that no index names. problems: what of the indexes could not be read."""
+    """The rank-steps of a round.
+
+    n_operators: None where they are too large to count. n_unnamed: tensor files that no index names. n_lost:
+    tensors that an index names and whose file is not there, empty or cut; only of the last files written it
+    is looked whether they are whole. problems: what of the indexes could not be read.
+    """
 
     artifacts: tuple[Artifact, ...]
     n_operators: int | None
     n_tensors: int
     n_unnamed: int
+    n_lost: int
     problems: tuple[Problem, ...]
 
     @property
@@ -63,11 +74,11 @@ def look_at_dumps(raw: Path) -> Dumped:
     try:
         run = discover(raw, now_ns=later_ns)
     except InputError:
-        return Dumped((), 0, 0, 0, ())
+        return Dumped((), 0, 0, 0, 0, ())
     found = tuple(a for a in run.artifacts if a.kind == "msprobe.dump")
     problems: list[Problem] = []
     n_operators, n_bytes = 0, 0
-    n_tensors = n_unnamed = 0
+    n_tensors = n_unnamed = n_lost = 0
     for artifact in found:
         folder = artifact.path if artifact.path.is_dir() else artifact.path.parent
         named: set[str] = set()
@@ -75,11 +86,13 @@ def look_at_dumps(raw: Path) -> Dumped:
             n_bytes += artifact.path.stat().st_size
             if n_bytes <= MAX_COUNTED_BYTES:
                 n_operators += _count(artifact.path, raw, named, problems)
-        files = _tensor_names(folder)
+        files = _tensor_files(folder)
         n_tensors += len(files)
-        n_unnamed += len(files - named) if n_bytes <= MAX_COUNTED_BYTES else 0
+        if n_bytes <= MAX_COUNTED_BYTES:
+            n_unnamed += len(files.keys() - named)
+            n_lost += len(named - files.keys() - _removed(folder)) + len(named & _broken(folder, files))
     counted = n_operators if n_bytes <= MAX_COUNTED_BYTES else None
-    return Dumped(found, counted, n_tensors, n_unnamed, tuple(problems))
+    return Dumped(found, counted, n_tensors, n_unnamed, n_lost, tuple(problems))
 
 
 def _count(path: Path, root: Path, named: set[str], problems: list[Problem]) -> int:
@@ -106,11 +119,44 @@ def _data_names(body: Any) -> Iterator[str]:
             waiting.extend(value)
 
 
-def _tensor_names(folder: Path) -> set[str]:
+def _tensor_files(folder: Path) -> dict[str, tuple[int, int]]:
+    """Name -> (time of the last write, size in bytes)."""
+    found = {}
+    with suppress(OSError), os.scandir(folder / TENSOR_FOLDER) as entries:
+        for entry in entries:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            found[entry.name] = status.st_mtime_ns, status.st_size
+    return found
+
+
+def _removed(folder: Path) -> frozenset[str]:
+    """What a capture that thins out has taken away: nothing is missing of it."""
     try:
-        return {path.name for path in (folder / TENSOR_FOLDER).iterdir()}
+        found = read_removed(folder)
+    except InputError:
+        return frozenset()
+    return frozenset() if found is None else found.names
+
+
+def _broken(folder: Path, files: Mapping[str, tuple[int, int]]) -> set[str]:
+    """Files that are empty, and of the last ones written those that torch.save did not finish."""
+    newest = sorted(files, key=lambda name: files[name], reverse=True)[:MAX_OPENED]
+    empty = {name for name, (_, size_bytes) in files.items() if not size_bytes}
+    return empty | {
+        name for name in newest if name.endswith(".pt") and _is_cut(folder / TENSOR_FOLDER / name)
+    }
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether a file begins as a zip archive and has not its end."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PK\x03\x04" and not zipfile.is_zipfile(file)
     except OSError:
-        return set()
+        return False
 
 
 def recorded_dumps(request: CaptureRequest, round_folder: Path, ended: Ended) -> Recorded:
@@ -135,7 +181,7 @@ def recorded_dumps(request: CaptureRequest, round_folder: Path, ended: Ended) ->
         ranks=dumped.ranks,
         steps=dumped.steps,
         n_operators=dumped.n_operators,
-        n_dropped=None,
+        n_dropped=dumped.n_lost,
         found={"msprobe.dump": len(dumped.artifacts)} if dumped.artifacts else {},
         is_failure=is_program_failure(ended),
         why=why[0],
@@ -161,6 +207,8 @@ def _what_is_lost(dumped: Dumped, log: LauncherLog) -> list[Words]:
         lost.append(words("cut", n=n))
     if dumped.n_unnamed and not dumped.n_with("raw"):
         lost.append(words("unnamed", n=f"{dumped.n_unnamed:,}"))
+    if dumped.n_lost:
+        lost.append(words("lost", n=f"{dumped.n_lost:,}"))
     if n := len(log.unfinished):
         lost.append(words("unfinished", n=n))
     return lost

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ MAX_LOGS = 512
 MAX_LOG_BYTES = 1 << 28
 """Of one log; what is behind it is not read when the round is closed, only by the memory area."""
 
+_DROPPED = re.compile(r"([0-9]{1,18}) records undetected in block ")
+_LOSING = {"records-dropped", "cache-exhausted", "sync-records-dropped"}
 UNTOLD = frozenset(("no-markers", "no-start"))
 """Gaps that only say that the tool's release writes less: no reason to call a log incomplete."""
 
@@ -29,7 +32,8 @@ class LogsLook:
     """All logs of a round together. kinds: of fault -> how many; n_errors: those that are errors or warnings.
 
     gaps: words of the readers, those of the console among them. checks: what msSanitizer looked for.
-    unread: logs that could not be read, or not to their end.
+    unread: logs that could not be read, or not to their end. n_dropped: records that msSanitizer says it
+    lost, by its first notices; None where it says so without a number.
     """
 
     n_logs: int = 0
@@ -41,6 +45,7 @@ class LogsLook:
     checks: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    n_dropped: int | None = 0
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -82,7 +87,14 @@ def look_at_logs(logs: Iterable[Path], kind: str = "") -> LogsLook:
         checks=_distinct(trust.checks for trust in trusts),
         gaps=_distinct(trust.gaps for trust in trusts),
         unread=tuple(unread),
+        n_dropped=_n_dropped(trusts),
     )
+
+
+def _n_dropped(trusts: Sequence[LogTrust]) -> int | None:
+    told = [match for trust in trusts for _, text in trust.notices if (match := _DROPPED.search(text))]
+    is_without = any(_LOSING & set(trust.gaps) for trust in trusts)
+    return sum(int(match[1]) for match in told) if told or not is_without else None
 
 
 def gap_words(gaps: Sequence[str]) -> Words:

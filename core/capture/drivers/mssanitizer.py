@@ -138,6 +138,7 @@ class MsSanitizer(BaseDriver):
             n_files,
             size_bytes,
             n_operators=len(look.kernels) or None,
+            n_dropped=look.n_dropped,
             found=look.kinds,
             is_failure=look.n_errors > 0,
         )

@@ -45,8 +45,8 @@ TEXTS: Mapping[str, Words] = {
     # ---- why nothing ----
     "not-started": ("The command could not be started.", "命令未能启动。"),
     "not-started-next": (
-        "Read the console of the round; check the program's name and its path.",
-        "查看该轮次的控制台输出；检查程序名称及路径。",
+        "Read console.log of the round; check the program's name and its path.",
+        "查看该轮次的 console.log；检查程序名称及路径。",
     ),
     "no-python": (
         "No Python of the command read the launcher: python -I, -E or -S, a script or container that sets PYTHONPATH anew, or no Python 3.8 or newer.",
@@ -61,8 +61,8 @@ TEXTS: Mapping[str, Words] = {
         "Python（{python}）已运行，但没有进程导入 torch：脚本提前结束，或并非 PyTorch 程序。",
     ),
     "no-torch-next": (
-        "Read the console of the round for the script's own error. A MindSpore program marks its steps with npulse.hook.",
-        "在该轮次的控制台输出中查看脚本自身的错误。MindSpore 程序需用 npulse.hook 标出各步。",
+        "Read console.log of the round for the script's own error. A MindSpore program marks its steps with npulse.hook.",
+        "在该轮次的 console.log 中查看脚本自身的错误。MindSpore 程序需用 npulse.hook 标出各步。",
     ),
     "no-msprobe": (
         "msprobe is not installed in the Python that the command runs ({python}).",
@@ -102,8 +102,8 @@ TEXTS: Mapping[str, Words] = {
         "程序在首次前向之前结束（{how}）。",
     ),
     "ended-before-next": (
-        "Read the console of the round for its own error, or give it more time.",
-        "在该轮次的控制台输出中查看其自身的错误，或给它更多时间。",
+        "Read console.log of the round for its own error, or give it more time.",
+        "在该轮次的 console.log 中查看其自身的错误，或给它更多时间。",
     ),
     "exit-status": ("exit status {n}", "退出状态 {n}"),
     "by-signal": ("signal {n}", "信号 {n}"),
@@ -168,8 +168,8 @@ TEXTS: Mapping[str, Words] = {
         "没有记录任何内容，也没有说明原因的信息。",
     ),
     "unknown-nothing-next": (
-        "Read the console of the round and the logs in {folder}.",
-        "查看该轮次的控制台输出以及 {folder} 中的日志。",
+        "Read console.log of the round and the logs in {folder}.",
+        "查看该轮次的 console.log以及 {folder} 中的日志。",
     ),
     # ---- acl.json ----
     "acl-cpp": (
@@ -204,8 +204,8 @@ TEXTS: Mapping[str, Words] = {
     ),
     "acl-offline-nothing": ("msprobe offline_dump wrote nothing.", "msprobe offline_dump 没有写出任何内容。"),
     "acl-offline-nothing-next": (
-        "Read the console of the round; a run that went well ends with 'msprobe ends successfully.'",
-        "查看该轮次的控制台输出；正常结束时最后一行为“msprobe ends successfully.”。",
+        "Read console.log of the round; a run that went well ends with 'msprobe ends successfully.'",
+        "查看该轮次的 console.log；正常结束时最后一行为“msprobe ends successfully.”。",
     ),
     "no-torch-npu": (
         "The program never imported torch_npu, so nothing ran on an NPU.",
@@ -273,6 +273,10 @@ TEXTS: Mapping[str, Words] = {
     "unnamed": (
         "{n} tensor files are in no dump.json: what came after its last write is lost.",
         "{n} 个张量文件不在任何 dump.json 中：最后一次写入之后的条目已丢失。",
+    ),
+    "lost": (
+        "{n} tensors that dump.json names have no file, an empty one or a cut one.",
+        "dump.json 列出的 {n} 个张量没有文件，或文件为空、被截断。",
     ),
     "unfinished": (
         "{n} processes that recorded did not come to their end: up to 1,000 operators since the last write of dump.json are lost.",

@@ -464,7 +464,7 @@ def on_import(name: str, module: ModuleType) -> None:
             "armed",
             python=sys.version.split()[0],
             torch=str(getattr(module, "__version__", "")),
-            argv=sys.argv,
+            argv=sys.argv[:1],  # what follows may hold a secret
         )
         listen(module, recorder)
         if settings["tool"] == "msprobe" and is_script():

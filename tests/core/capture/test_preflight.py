@@ -18,6 +18,7 @@ from npulse.core.capture.preflight import preflight
 from npulse.core.capture.preflight_settings import ranks_told
 from npulse.core.capture.rules import RULES
 from npulse.core.capture.texts import PREFLIGHT, SESSION, SMALL, TOLD
+from npulse.core.device.snapshot import ChipState, Process, Snapshot
 from npulse.core.findings import Finding
 
 from .doubles import PlainDriver, python, request_for
@@ -315,3 +316,18 @@ def test_less_room_than_a_tool_is_wary_of_is_told_with_its_reason(archive: Path)
     assert told.severity == "warning" and told.message.endswith("(every tensor)")
     (told,) = look(archive, Wary(), lang="zh")["disk-space"]
     assert told.message.endswith("（全部张量）")
+
+
+@pytest.mark.parametrize(("visible", "n_told"), [("0", 1), ("", 0), ("0,1", 0), ("1", 1)])
+def test_a_process_of_the_job_s_cards_that_holds_memory_on_another_one_is_told(
+    archive: Path, monkeypatch: pytest.MonkeyPatch, visible: str, n_told: int
+) -> None:
+    chips = tuple(ChipState(n, 0, device=n, health="OK") for n in (0, 1))
+    python3 = tuple(Process(n, 0, pid=4711, name="python3", memory_mb=300) for n in (0, 1))
+    own = Process(1, 0, pid=4712, name="other", memory_mb=300)
+    cards = Snapshot("ok", chips=chips, processes=(*python3, own), listed_npus=(0, 1))
+    monkeypatch.setattr("npulse.core.device.query.snapshot_now", lambda **words: cards)
+    environment = {"ASCEND_RT_VISIBLE_DEVICES": visible}
+    told = look(archive, environment=environment).get("device.stray", [])
+    assert len(told) == n_told
+    assert all("python3 (4711)" in one.message and "4712" not in one.message for one in told)

@@ -200,3 +200,33 @@ def test_signals_are_as_before_afterwards(work: Path) -> None:
     before = [signal.getsignal(number) for number in module.REASONS]
     call("precision", "--tool", "plain", "--", sys.executable, "-c", "pass")
     assert [signal.getsignal(number) for number in module.REASONS] == before
+
+
+COUNTS = (
+    "import os, sys; n = len(os.listdir(os.environ['FAKE_RAW'] + '/../..'))\n"
+    "open(os.environ['FAKE_RAW'] + ('/fault' if n == int(sys.argv[1]) else '/clean'), 'w').write('x')\n"
+)
+
+
+def test_attempts_are_a_line_each_and_the_last_one_whole(work: Path, capsys: Capture) -> None:
+    words = ("memory", "--tool", "plain", "--repeat", "3", "--keep-last", "--")
+    assert call(*words, *python(COUNTS, "2")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first, second = rounds_of(work / "diag")
+    assert lines[0] == f"attempt 1 of 3: recorded, {first}, raw data removed (--keep-last)"
+    assert lines[1].startswith("recorded: 1 file") and "  the fault shows itself here" in lines
+    assert lines[-1] == f"  next: npulse memory {second}"
+    assert call(*words, *python(COUNTS, "99")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "the fault did not show itself in 3 attempts"
+    assert "  no fault shows itself here" in lines
+
+
+def test_a_program_that_fails_at_the_last_attempt_is_no_run_without_the_fault(
+    work: Path, capsys: Capture
+) -> None:
+    fails = "n = len(os.listdir(os.environ['FAKE_RAW'] + '/../..')); raise SystemExit(n == 2)"
+    words = ("performance", "--tool", "plain", "--repeat", "2", "--")
+    assert call(*words, *python(WRITES + fails)) == 0
+    out = capsys.readouterr().out
+    assert "exit status 1" in out and "did not show itself" not in out

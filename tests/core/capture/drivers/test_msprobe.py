@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -386,3 +387,21 @@ def test_an_estimate_rests_on_the_newest_round_of_the_archive(tmp_path: Path) ->
 
 def replace_round(made: Program, folder: Path) -> Program:
     return Program(made.folder, made.request, made.driver, folder)
+
+
+def test_tensors_that_the_index_names_and_nobody_finds_are_dropped(ran: Program) -> None:
+    noted(ran, *STARTED, ENDED)
+    names = tuple(f"Torch.abs.{n}.forward" for n in range(5))
+    tensors = dumped(ran, names=names) / "dump_tensor_data"
+    with zipfile.ZipFile(tensors / f"{names[3]}.output.0.pt", "w") as whole:
+        whole.writestr("data", b"x" * 3000)
+    assert (ran.recorded.outcome, ran.recorded.n_dropped) == ("recorded", 0)
+    (tensors / f"{names[0]}.output.0.pt").unlink()
+    (tensors / f"{names[1]}.output.0.pt").write_bytes(b"")
+    cut = (tensors / f"{names[3]}.output.0.pt").read_bytes()[:-100]
+    (tensors / f"{names[2]}.output.0.pt").write_bytes(cut)
+    found = ran.recorded
+    assert (found.outcome, found.n_dropped) == ("incomplete", 3)
+    assert "3 tensors" in found.why[0] and "3 个张量" in found.why[1]
+    (tensors.parent / "removed_tensors.txt").write_text(f"100\t{names[0]}.output.0.pt\n")
+    assert ran.recorded.n_dropped == 2, "what npulse took away is not missing"

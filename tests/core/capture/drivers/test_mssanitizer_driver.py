@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from npulse.core.capture.driver import RAW
+from npulse.core.capture.driver import RAW, Ended
 from npulse.core.capture.drivers import driver_of
 from npulse.core.capture.drivers.mssanitizer import MsSanitizer, log_name
 from npulse.core.errors import UsageError
@@ -170,6 +170,35 @@ def test_kernels_that_were_checked_are_counted(tmp_path: Path) -> None:
     assert recorded.n_operators == 1 and recorded.warnings == ()
     assert driver.figures(folder / RAW) == {"n_reports": 1, "n_kernels_checked": 1}
     assert not (request.cwd / "mindstudio_sanitizer_log").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "n_dropped"),
+    [
+        ("", 0),
+        (
+            "[mssanitizer] [warning] 120 records undetected in block 0, please use --cache-size=200 to run",
+            120,
+        ),
+        (
+            "[mssanitizer] [warning] 3 records undetected in block 0, please use --cache-size=200 to run\n"
+            "[mssanitizer] [error] 4 records undetected in block 7, exceed the max record buffer size",
+            7,
+        ),
+        (
+            "[mssanitizer] WARNING: the number of '__syncthreads()' instructions exceeds 9. "
+            "Some records were discarded, the detection result maybe unreliable!",
+            None,
+        ),
+    ],
+)
+def test_records_that_the_tool_lost_are_counted(tmp_path: Path, lines: str, n_dropped: int | None) -> None:
+    driver, folder = MsSanitizer(), tmp_path / "round"
+    (folder / RAW).mkdir(parents=True)
+    console = folder / "console.log"
+    console.write_text(f"[mssanitizer] Start memcheck sanitizer on kernel k\n{lines}\n")
+    recorded = driver.recorded(ask("memory", tmp_path, program()), folder, Ended(0, None, "", False, console))
+    assert recorded.n_dropped == n_dropped
 
 
 def test_what_the_tool_leaves_outside_is_named(tmp_path: Path) -> None:

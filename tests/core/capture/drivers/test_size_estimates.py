@@ -1,4 +1,4 @@
-"""How much a capture may write: by earlier rounds of the program, by documents, or unknown with the reason."""
+"""How much a capture may write: by earlier rounds of the program, by documents; or unknown and why."""
 
 from __future__ import annotations
 
