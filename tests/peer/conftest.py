@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.core.capture.drivers.programs import Program, program
 
+Trained = Callable[[str], Program]
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -29,10 +31,14 @@ def peer_program(folder: Path, peer: str, name: str, *arguments: str, **asked: o
 
 
 @pytest.fixture(scope="session")
-def trained(peer: str, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Program]:
-    """Tensors of the same training: plain, with one layer's output scaled by 1.2, and in bfloat16."""
+def trained(peer: str, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Tensors of the same training: plain, with one layer's output scaled by 1.2, or in bfloat16; each is
+    captured when the first test asks for it."""
     folder = tmp_path_factory.mktemp("trained")
-    return {
-        way: peer_program(folder / way, peer, "train.py", way, level="mix", settings={"task": "tensor"}).run()
-        for way in ("plain", "scaled", "bfloat16")
-    }
+
+    @cache
+    def captured(way: str) -> Program:
+        made = peer_program(folder / way, peer, "train.py", way, level="mix", settings={"task": "tensor"})
+        return made.run()
+
+    return captured

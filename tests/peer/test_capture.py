@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from tests.core.capture.drivers.programs import Program
 
 import npulse
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.run.discover import discover
 
-from .conftest import PROGRAMS, peer_program
+from .conftest import PROGRAMS, Trained, peer_program
 
 
 def entries(ran: Program, step: int) -> list[str]:
@@ -24,8 +24,8 @@ def entries(ran: Program, step: int) -> list[str]:
     return list(dump.calls.names)
 
 
-def test_training_and_the_question_behind_it(trained: Mapping[str, Program]) -> None:
-    ran = trained["plain"]
+def test_training_and_the_question_behind_it(trained: Trained) -> None:
+    ran = trained("plain")
     assert "asked 50" in ran.console and ran.ended.exit_status == 0
     recorded = ran.recorded
     # the evaluation behind the training is of the trained model, without gradients: no step
@@ -39,6 +39,7 @@ def test_training_and_the_question_behind_it(trained: Mapping[str, Program]) -> 
     assert {artifact.kind for artifact in discover(ran.raw).artifacts} == {"msprobe.dump"}
 
 
+@pytest.mark.nightly
 def test_inference_counts_calls_and_md5_is_a_checksum_of_the_bytes(peer: str, tmp_path: Path) -> None:
     ran = peer_program(tmp_path, peer, "infer.py", step="1-2", settings={"summary_mode": "md5"}).run()
     assert ran.recorded.steps == (1, 2)
@@ -48,6 +49,7 @@ def test_inference_counts_calls_and_md5_is_a_checksum_of_the_bytes(peer: str, tm
     assert read_dump(path).leaf(0).checksum == f"{zlib.crc32(ones):08x}"
 
 
+@pytest.mark.nightly
 def test_two_ranks_of_torchrun(peer: str, tmp_path: Path) -> None:
     torchrun = str(Path(peer).with_name("torchrun"))
     asked = peer_program(tmp_path, peer, "ranks.py", level="mix")
@@ -70,6 +72,7 @@ def test_a_killed_tensor_dump_is_incomplete_and_still_read(peer: str, tmp_path: 
     assert report.verdict != "pass"
 
 
+@pytest.mark.nightly
 def test_a_killed_statistics_dump_says_that_operators_are_lost(peer: str, tmp_path: Path) -> None:
     ran = peer_program(tmp_path, peer, "long_step.py", "1200").run()
     recorded = ran.recorded
@@ -78,18 +81,21 @@ def test_a_killed_statistics_dump_says_that_operators_are_lost(peer: str, tmp_pa
     assert "did not come to their end" in recorded.why[0]
 
 
+@pytest.mark.nightly
 def test_asynchronous_dump_at_level_mix(peer: str, tmp_path: Path) -> None:
     ran = peer_program(tmp_path, peer, "infer.py", level="mix", settings={"async_dump": "true"}).run()
     recorded = ran.recorded
     assert (recorded.outcome, recorded.steps, recorded.n_operators) == ("recorded", (0, 1, 2), 12)
 
 
+@pytest.mark.nightly
 def test_nothing_recorded_has_its_cause(peer: str, tmp_path: Path) -> None:
     recorded = peer_program(tmp_path, peer, "infer.py", rank="3").run().recorded
     assert recorded.outcome == "nothing" and "No process was rank 3" in recorded.why[0]
     assert recorded.next_step[0] and recorded.next_step[1]
 
 
+@pytest.mark.nightly
 def test_retro_keeps_the_tensors_before_the_first_anomaly_and_the_origin_is_still_named(
     peer: str, tmp_path: Path
 ) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import math
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.core.capture.drivers.programs import Program
 
 import npulse
+
+from .conftest import Trained
 
 FIGURES = {
     "Cosine": "cosine",
@@ -46,11 +46,13 @@ def agree(name: str, theirs: float, ours: float) -> bool:
     return abs(theirs - ours) <= bound + share * abs(theirs)
 
 
-@pytest.mark.parametrize(("way", "step"), [("scaled", 2), ("bfloat16", 0)])
+@pytest.mark.parametrize(
+    ("way", "step"), [("scaled", 2), pytest.param("bfloat16", 0, marks=pytest.mark.nightly)]
+)
 def test_figures_are_those_of_the_tool(
-    peer: str, trained: Mapping[str, Program], tmp_path: Path, way: str, step: int
+    peer: str, trained: Trained, tmp_path: Path, way: str, step: int
 ) -> None:
-    target, golden = (trained[name].raw / f"step{step}" for name in (way, "plain"))
+    target, golden = (trained(name).raw / f"step{step}" for name in (way, "plain"))
     ours = {row["target"]: row for _, row in npulse.compare(target, golden).to_frame().iterrows()}
     n_compared = 0
     wrong = []
@@ -69,13 +71,13 @@ def test_figures_are_those_of_the_tool(
     assert n_compared > 1000
 
 
-def test_the_scaled_layer_is_the_origin(trained: Mapping[str, Program]) -> None:
-    report = npulse.compare(trained["scaled"].raw / "step0", trained["plain"].raw / "step0")
+def test_the_scaled_layer_is_the_origin(trained: Trained) -> None:
+    report = npulse.compare(trained("scaled").raw / "step0", trained("plain").raw / "step0")
     first = report.findings[0]
     assert (first.role, report.verdict) == ("origin", "fail")
     assert first.subject in ("Tensor.__mul__.0.forward", "Module.blocks.1.fc2.Linear.forward.0")
 
 
-def test_the_same_again_differs_nowhere(trained: Mapping[str, Program]) -> None:
-    plain = trained["plain"].raw / "step1"
+def test_the_same_again_differs_nowhere(trained: Trained) -> None:
+    plain = trained("plain").raw / "step1"
     assert npulse.compare(plain, plain).verdict == "pass"
