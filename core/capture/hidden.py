@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-HIDDEN = "***"
+from npulse.core.secret_names import HIDDEN, is_secret
 
-_SECRET = re.compile(
-    r"(?:^|[_-])(?:TOKEN|KEY|APIKEY|PASSWORD|PASSWD|PASS|SECRET|CREDENTIALS?)(?:$|[_-])", re.IGNORECASE
-)
 _NAME = r"-{0,2}[A-Za-z][\w.-]{0,200}"
 _FLAG = re.compile(rf"(?P<name>{_NAME})=.*", re.DOTALL)
 _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s\"';|&]+")
@@ -20,20 +17,15 @@ _ADDRESS = re.compile(
 )
 
 
-def is_secret(name: str) -> bool:
-    """Whether a variable or flag of that name may hold what nobody else should read."""
-    return _SECRET.search(name) is not None
-
-
 def command_without_secrets(words: Sequence[str]) -> list[str]:
     """A command as a round keeps it: the values of flags such as --api-key are `***`."""
     kept: list[str] = []
     for word in words:
         found = _FLAG.fullmatch(word)
         before = kept[-1] if kept else ""
-        if found is not None and is_secret(found["name"].strip("-")):
+        if found is not None and is_secret(found["name"]):
             word = f"{found['name']}={HIDDEN}"
-        elif before.startswith("--") and "=" not in before and is_secret(before.strip("-")):
+        elif before.startswith("--") and "=" not in before and is_secret(before) and word[:2] != "--":
             word = HIDDEN
         kept.append(text_without_secrets(word))
     return kept
@@ -50,9 +42,7 @@ def text_without_secrets(text: str) -> str:
     done = 0
     for found in _INSIDE.finditer(text):
         name = found["name"] or found["flag"]
-        value = (
-            _VALUE.match(text, found.end()) if found.start() >= done and is_secret(name.strip("-")) else None
-        )
+        value = _VALUE.match(text, found.end()) if found.start() >= done and is_secret(name) else None
         if value is not None:
             kept += [text[done : found.end()], HIDDEN]
             done = value.end()

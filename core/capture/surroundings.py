@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npulse.core.findings import Finding
+from npulse.core.secret_names import is_secret
 from npulse.core.text import Lang
 
-from .hidden import is_secret, text_without_secrets
+from .hidden import text_without_secrets
 
 if TYPE_CHECKING:
     from npulse.core.device.snapshot import Snapshot

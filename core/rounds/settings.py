@@ -12,6 +12,7 @@ from npulse.core.findings import Problem
 from npulse.core.formats.environment import read_environment
 from npulse.core.formats.settings_json import flattened, read_settings_json
 from npulse.core.run.model import Artifact, Round, Run
+from npulse.core.secret_names import HIDDEN, is_secret
 
 CONFIGS = frozenset(("msprobe.config", "cann.acl_config"))
 """Kinds of artifact whose keys are compared."""
@@ -20,8 +21,6 @@ GROUPS = ("command", "request", "config", "environment", "versions", "git", "inp
 """Tables of a manifest that say how a round was set up. A file's group is its name."""
 
 MAX_CHANGES = 2_000
-HIDDEN = "***"
-_IS_SECRET = re.compile(r"TOKEN|PASSW|SECRET|CREDENTIAL|(?:PRIVATE|API|ACCESS)[_-]?KEY", re.IGNORECASE)
 _OF_SESSION = re.compile(
     r"_|PWD|OLDPWD|SHLVL|TERM|TERM_\w+|LS_COLORS|LINES|COLUMNS|HIST\w+|SSH_\w+|TMUX\w*|STY|WINDOW|HOSTNAME|"
     r"XDG_\w+|DBUS_\w+|LESS\w*|MAIL|LOGNAME|USER|HOME|PS1|PROMPT_COMMAND|NPULSE_\w+|RANDOM|SECONDS"
@@ -157,7 +156,7 @@ def command_keys(words: list[str]) -> Mapping[str, str]:
         if not equals and at < len(words) and not _is_flag(words[at]):
             value = words[at]
             at += 1
-        if _IS_SECRET.search(name):
+        if is_secret(name):
             value = HIDDEN
         found[name] = f"{found[name]} {value}" if name in found else value
     return found
@@ -168,9 +167,9 @@ def _is_flag(word: str) -> bool:
 
 
 def _shown(variables: Mapping[str, str]) -> Mapping[str, str]:
-    """Without what belongs to the session; secrets are compared but never shown."""
+    """Without what belongs to the session; of secrets no value, so that another one is no change."""
     return {
-        name: HIDDEN if _IS_SECRET.search(name) else value
+        name: HIDDEN if is_secret(name) else value
         for name, value in variables.items()
         if not _OF_SESSION.fullmatch(name)
     }

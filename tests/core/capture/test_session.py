@@ -126,12 +126,12 @@ def test_settings_that_matter_are_kept_and_secrets_are_not(archive: Path) -> Non
         "MY_OWN": "1",
         "INF_NAN_MODE_ENABLE": "1",
     }
-    words = ("--api-key", "geheim", "--password=geheim", "--lr", "1")
+    words = ("--query-key", "--api-key", "geheim", "--password=geheim", "--lr", "1")
     result = run(archive, "", command=python("", *words), environment=environment)
     text = (result.folder / "round.toml").read_text()
     assert "geheim" not in text and "MY_OWN" not in text
     table = manifest_of(result.folder)
-    assert table["command"][-5:] == ["--api-key", "***", "--password=***", "--lr", "1"]
+    assert table["command"][-6:] == ["--query-key", "--api-key", "***", "--password=***", "--lr", "1"]
     found = read_environment(result.folder / "round.toml")
     mode = found.get("INF_NAN_MODE_ENABLE")
     assert mode is not None and mode.value == "1" and found.problems == ()

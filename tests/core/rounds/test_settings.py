@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npulse.core.findings import Problem
-from npulse.core.rounds.settings import HIDDEN, Change, changes_between, command_keys, groups_of
+from npulse.core.rounds.settings import Change, changes_between, command_keys, groups_of
 from npulse.core.run.discover import discover
+from npulse.core.secret_names import HIDDEN
 
 from .archives import closed, write_round
 
@@ -27,6 +28,8 @@ def test_flags_take_what_stands_behind_them() -> None:
         "--api-key": HIDDEN,
     }
     assert command_keys(["run", "--x", "--y", "b", "--y", "c"]) == {"command": "run", "--x": "", "--y": "b c"}
+    tokens = {"command": "run", "--max-new-tokens": "128", "--tokenizer": "a"}
+    assert command_keys(["run", "--max-new-tokens", "128", "--tokenizer=a"]) == tokens, "no secrets"
     assert command_keys(["run", "a", "b"]) == {"command": "run", "word 2": "a", "word 3": "b"}
 
 
