@@ -22,10 +22,11 @@ class Surroundings:
 
 def surroundings(root: Path = Path("/")) -> Surroundings:
     """What can be seen below `root`. Reads names and /proc/1/cgroup alone."""
-    return Surroundings(_is_container(root), tuple(_missing(root)))
+    return Surroundings(is_container(root), tuple(_missing(root)))
 
 
-def _is_container(root: Path) -> bool:
+def is_container(root: Path = Path("/")) -> bool:
+    """Whether this is a container, by the marks and control groups of those that are in use."""
     if any((root / mark).exists() for mark in _MARKS):
         return True
     try:

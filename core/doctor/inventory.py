@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from npulse.core.device.surroundings import is_container
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.environment import Variable
@@ -118,7 +119,7 @@ def inventory(machine: Machine | None = None, *, told: Mapping[str, str] | None 
         tools={name: machine.program(name) for name in TOOLS},
         devices=_devices(machine),
         groups=_groups(),
-        is_container=_is_container(machine),
+        is_container=is_container(machine.root),
         existing=_existing(machine, found),
         problems=(*found.problems, *problems),
     )
@@ -252,16 +253,6 @@ def _groups() -> tuple[str, ...]:
         except KeyError:
             found.append(str(number))
     return tuple(sorted(found))
-
-
-def _is_container(machine: Machine) -> bool:
-    if any(machine.at(path).exists() for path in ("/.dockerenv", "/run/.containerenv")):
-        return True
-    try:
-        text = machine.at("/proc/1/cgroup").read_text(encoding="utf-8", errors="replace")[:10_000]
-    except OSError:
-        return False
-    return any(word in text for word in ("docker", "kubepods", "containerd", "lxc"))
 
 
 def _links(machine: Machine, environment: Environment, by_folder: Mapping[str, Component]) -> dict[str, str]:
