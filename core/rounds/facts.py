@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from npulse.core.capture.request import FOLDERS
 from npulse.core.run.model import Round
 from npulse.core.run.paths import round_time
 
@@ -17,12 +18,7 @@ Outcome = Literal["recorded", "incomplete", "nothing", "unknown", "open", ""]
 
 OUTCOMES: tuple[Outcome, ...] = ("recorded", "incomplete", "nothing", "unknown", "open")
 MAX_WORDS = 4_000
-KIND_OF_FOLDER: Mapping[str, str] = {
-    "dump": "precision",
-    "overflow": "overflow",
-    "sanitizer": "memory",
-    "prof": "performance",
-}
+_KIND_OF_FOLDER: Mapping[str, str] = {folder: kind for kind, folder in FOLDERS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,7 @@ class Facts:
 def facts_of(round_: Round, record: Mapping[str, Any] | None, manifest: str = "") -> Facts:
     """Facts of one round; record: its manifest, None without one that can be read. Never raises."""
     folders = {part for artifact in round_.artifacts for part in artifact.relative.split("/")[:-1]}
-    kinds = {KIND_OF_FOLDER[name] for name in folders & set(KIND_OF_FOLDER)}
+    kinds = {_KIND_OF_FOLDER[name] for name in folders & set(_KIND_OF_FOLDER)}
     folder_kind = kinds.pop() if len(kinds) == 1 else ""
     if record is None:
         return Facts(round_.name, folder_kind, started_ns=_named_time(round_.name), manifest=manifest)
