@@ -155,7 +155,6 @@ PREFLIGHT: Mapping[str, tuple[str, str]] = {
     "paths-relative": ("{words}", "{words}"),
     "paths-next": ("give absolute paths", "请使用绝对路径"),
     # device, versions
-    "device-unknown": ("no card could be asked", "无法查询设备"),
     "device-ok": ("{n} cards are well", "{n} 张卡状态正常"),
     "versions-unknown": ("versions were not compared", "未比较版本"),
     "versions-ok": ("no conflict found: {words}", "未发现冲突：{words}"),

@@ -21,11 +21,11 @@ For others (all texts of the vendor are raw; show them through `safe_text`):
             what npu-smi does
         NpuSmi(program=None, *, timeout_s, budget_s, env=None, root=Path("/"))    .snapshot(types),
             .reading(types), .run(*words) -> Answer, .last, .last_age_s; one call at a time
-        find_npu_smi(env=None) -> Path | None; TYPES, ALL_TYPES
+        find_npu_smi(env=None) -> Path | None; TYPES
     surroundings.py
         surroundings(root=Path("/")) -> Surroundings(is_container, missing)
     reading.py
-        read_snapshot(path, *, root=None) -> Snapshot; read_device(path, *, root=None) -> Reading
+        read_device(path, *, root=None) -> Reading
             (snapshot, history, problems); InputError where there is no such file
         snapshots_of(manifest) -> (before, after)    each a Snapshot or None, of a round.toml's tables
     history.py

@@ -25,7 +25,6 @@ PLACES = ("/usr/local/bin", "/usr/local/sbin")
 """Where npu-smi lies beside PATH."""
 TYPES = ("common", "ecc")
 """`-t` types of a snapshot; fault codes of chips that are not OK are asked for anyway."""
-ALL_TYPES = ("common", "usages", "memory", "ecc", "pcie-err", "proc-mem", "board")
 TIMEOUT_S = 15.0
 BUDGET_S = 60.0
 """Of one snapshot: a call takes seconds on machines with many cards. What is left out is not known."""

@@ -102,11 +102,6 @@ def packages_for(cann: str) -> tuple[str, ...]:
     return chosen[0] if chosen else ()
 
 
-def is_row(cann: str) -> bool:
-    """Whether the table has a row for exactly this release."""
-    return any(row.upper() == cann_of(cann)[1] for row, _, _ in PAIRS)
-
-
 # ---- driver ----
 
 PAIRED_DRIVERS: Mapping[str, str] = {

@@ -104,14 +104,6 @@ MSPROF: dict[str, Words] = {
         "start the target with PROFILING_MODE=dynamic in its environment, wait until it works on the NPU, then start",
         "在目标环境中设置 PROFILING_MODE=dynamic 启动，等其在 NPU 上工作后再 start",
     ),
-    "never-asked": (
-        "recording was never switched on",
-        "从未打开记录",
-    ),
-    "never-asked-step": (
-        "switch it on while the program runs",
-        "在程序运行期间打开记录",
-    ),
     "no-stop": (
         "recording was started and never stopped by the client: the last session may be cut",
         "已开始记录但客户端没有确认停止：最后一个会话可能不完整",
