@@ -1,10 +1,12 @@
-"""Files from outside, opened so that nothing can go wrong: no pipe, no device, no link out of the run."""
+"""Files from outside, opened so that nothing can go wrong: no pipe, no device, no link out of the run. And a
+file that a command leaves, written whole or not at all."""
 
 from __future__ import annotations
 
 import io
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import InputError
@@ -55,3 +57,52 @@ def shown_path(path: Path, root: Path | None) -> str:
         return str(path.relative_to(root)) if root is not None else str(path)
     except ValueError:
         return str(path)
+
+
+def write_whole(pieces: Iterable[str], path: Path, *, force: bool = True) -> int:
+    """Write text to a file, whole or not at all: beside, to the disk, renamed; returns its bytes.
+
+    Links are followed, a home (`~`) too. A half surrogate becomes '?'. FileExistsError: something is there,
+    whoever made it meanwhile, and not `force`. InputError where it cannot be written.
+    """
+    import tempfile
+
+    try:
+        target = Path(os.path.realpath(os.path.expanduser(path)))
+        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+    except (OSError, ValueError) as error:
+        raise _unwritten(error, path) from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="", errors="replace") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+            size_bytes = os.fstat(file.fileno()).st_size
+        os.chmod(beside, 0o644)
+        if force:
+            os.replace(beside, target)
+        else:
+            _rename_new(beside, target)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _unwritten(error, path) from None
+    finally:
+        if os.path.lexists(beside):
+            os.unlink(beside)
+    return size_bytes
+
+
+def _rename_new(beside: str, target: Path) -> None:
+    try:
+        os.link(beside, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(target):
+            raise FileExistsError from None
+        os.replace(beside, target)
+
+
+def _unwritten(error: OSError | ValueError, path: Path) -> InputError:
+    return InputError(f"cannot write: {getattr(error, 'strerror', None) or error}", path=path)

@@ -13,7 +13,6 @@ What other rooms use (keyword arguments are spelled as the tools spell their key
         grammar: "0|5-10", "0,5-10", [0, "5-10"]. Names are whole (acl) or parts of names (msprobe): globs.
     make.config_text(config) -> str                          JSON as it is written
     make.write_config(config, path, *, force=False) -> None  beside, fsync, rename; UsageError where it exists
-    make.write_text(text, path, *, force=False) -> None      the same of a text (lists of keep_fp32)
     globs.resolve(tool, patterns, names=None, *, lang) -> Resolved(items, is_all, notes, selects_more)
         'conv*' as the tool's list; UsageError for a glob that acl would need names for
     globs.names_in(path) -> tuple[str, ...]                  operators of a dump, a run, or a file of names

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from npulse.core.errors import InputError, UsageError
+from npulse.core.errors import UsageError
+from npulse.core.files import write_whole
 from npulse.core.text import Lang
 
 from . import vocabulary as v
@@ -167,41 +166,7 @@ def write_config(config: Mapping[str, Any], path: Path, *, force: bool = False) 
 
     InputError where it cannot be written.
     """
-    write_text(config_text(config), path, force=force)
-
-
-def write_text(text: str, path: Path, *, force: bool = False) -> None:
-    """The same of a text."""
-    target = Path(os.path.realpath(os.path.expanduser(path)))
-    name = ""
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        if force:
-            os.replace(name, target)
-        else:
-            _rename_new(name, target)
+        write_whole([config_text(config)], path, force=force)
     except FileExistsError:
         raise UsageError("the file is there already", path=path, hint="--force replaces it") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot write: {reason}", path=path) from None
-    finally:
-        if name and os.path.lexists(name):
-            os.unlink(name)
-
-
-def _rename_new(name: str, target: Path) -> None:
-    """Rename where nothing is there, whoever made it meanwhile: FileExistsError."""
-    try:
-        os.link(name, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if os.path.lexists(target):
-            raise FileExistsError from None
-        os.replace(name, target)

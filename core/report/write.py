@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
+from npulse.core.files import write_whole
 from npulse.core.findings import Report
 from npulse.core.text import Lang
 
@@ -63,22 +63,4 @@ def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()
                 path=path,
                 hint="choose a path outside of it",
             )
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror or error}", path=path) from None
-    size = 0
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="", errors="replace") as file:
-            for piece in pieces:
-                size += file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write: {error.strerror or error}", path=path) from None
-        raise
-    return size
+    return write_whole(pieces, path)

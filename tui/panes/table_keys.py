@@ -216,7 +216,7 @@ class TableKeys(JobPane):
 
 
 def write(report: Report, run: Path, path: Path, lang: Lang) -> int:
-    """Write a report, never into the run; the number of characters. InputError, UsageError."""
+    """Write a report, never into the run; its size in bytes. InputError, UsageError."""
     import npulse
     from npulse.core.report import format_of, render, write_report
 

@@ -101,5 +101,6 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_lone_surrogates_do_not_stop_it(tmp_path: Path) -> None:
-    write_report(["a\ud800b"], tmp_path / "a.txt")
-    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "a?b"
+    path = tmp_path / "a.txt"
+    assert write_report(["a\ud800b", "数"], path) == path.stat().st_size == 6
+    assert path.read_text(encoding="utf-8") == "a?b数"
