@@ -683,7 +683,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "No call stack was recorded for this call (extra_info false, or a backward call).",
         "此调用没有记录调用栈（extra_info 为 false，或为反向调用）。",
     ),
-    "export.done": ("Written: {path} ({n:,} characters)", "已写入：{path}（{n:,} 字符）"),
+    "export.done": ("Written: {path} ({n:,} bytes)", "已写入：{path}（{n:,} 字节）"),
     "table.position": ("{first:,}-{last:,} of {total}", "{first:,}-{last:,} / {total}"),
     "columns.title": ("Columns: Enter shows or hides one", "列：回车显示或隐藏"),
     "find-column.title": ("Go to a column", "转到列"),
