@@ -33,3 +33,14 @@ def time_text(ns: float) -> str:
 def percent_text(value: float) -> str:
     """A share that is given in percent: 71.03 %."""
     return f"{value:.2f} %"
+
+
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def size_text(n_bytes: int) -> str:
+    """Bytes in the unit that fits: 1.50 GiB, 12.0 MiB, 312 bytes."""
+    for size, unit in _UNITS:
+        if n_bytes >= size:
+            return f"{n_bytes / size:.2f} {unit}" if n_bytes < 10 * size else f"{n_bytes / size:,.1f} {unit}"
+    return f"{n_bytes} bytes"

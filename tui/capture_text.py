@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npulse.core.capture.sizes import size_text
 from npulse.core.capture.told import in_lang
+from npulse.core.figures import size_text
 from npulse.core.text import Lang, safe_text
 
 if TYPE_CHECKING:

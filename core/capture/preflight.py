@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from npulse.core.errors import InputError
+from npulse.core.figures import size_text
 from npulse.core.files import open_input
 from npulse.core.findings import Figures, Finding, Severity
 from npulse.core.text import Lang, safe_text, say
@@ -18,7 +19,6 @@ from .process import full_environment
 from .processes import process_of
 from .request import FOLDERS, CaptureRequest
 from .rules import FEW_INODES, MIN_INODES
-from .sizes import range_text, size_text
 from .texts import PREFLIGHT, SMALL
 
 PIP_PACKAGES = {"msprobe": "mindstudio-probe"}
@@ -213,7 +213,7 @@ def _space(request: CaptureRequest, driver: Driver, look: Look) -> Iterator[Find
         elif most > free_bytes:
             yield look.bad("warning", "disk-space", "disk-tight", "disk-next", figures, **values)
         else:
-            yield look.ok("disk-space", "disk-fits", figures, need=range_text(least, most), **values)
+            yield look.ok("disk-space", "disk-fits", figures, need=_range_text(least, most), **values)
     yield from _inodes(request, disk, look)
 
 
@@ -222,6 +222,12 @@ def _size_of(path: Path) -> int:
         return path.stat().st_size
     except OSError:  # told by the check of the inputs
         return 0
+
+
+def _range_text(least: int, most: int) -> str:
+    """1.50 GiB - 2.00 GiB; one of them where both read alike."""
+    low, high = size_text(least), size_text(most)
+    return low if low == high else f"{low} - {high}"
 
 
 def _inodes(request: CaptureRequest, disk: os.statvfs_result, look: Look) -> Iterator[Finding]:

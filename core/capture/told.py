@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from npulse.core.errors import NpulseError
+from npulse.core.figures import size_text
 from npulse.core.findings import Finding
 from npulse.core.text import Lang, safe_text, say
 
@@ -20,7 +21,6 @@ from .process import full_environment, full_ladder, sent_text
 from .processes import MARKER, names_of
 from .request import CaptureRequest, Kind
 from .session import Prepared, shows_fault
-from .sizes import size_text
 from .texts import TOLD
 
 COMMANDS: Mapping[Kind, str] = {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from npulse.core.errors import InputError, NpulseError
+from npulse.core.figures import size_text
 from npulse.core.text import Lang, say
 
 from .forms import recognise
@@ -305,11 +306,4 @@ def _count(numbers: Any) -> int | None:
 
 
 def _size(n_bytes: int | None) -> str:
-    if n_bytes is None:
-        return "?"
-    size = float(n_bytes)
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
+    return "?" if n_bytes is None else size_text(n_bytes)

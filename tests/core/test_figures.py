@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npulse.core.figures import percent_text, time_text
+from npulse.core.figures import percent_text, size_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,20 @@ def test_time_text(ns: float, text: str) -> None:
 
 def test_percent_text() -> None:
     assert percent_text(71.0299) == "71.03 %"
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [
+        *(
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1.00 KiB"),
+            (1536, "1.50 KiB"),
+            (12 << 20, "12.0 MiB"),
+        ),
+        *((3 << 29, "1.50 GiB"), (1000 << 40, "1,000.0 TiB")),
+    ],
+)
+def test_size_text(n_bytes: int, text: str) -> None:
+    assert size_text(n_bytes) == text
