@@ -41,7 +41,7 @@ def preflight(request: CaptureRequest, driver: Driver, plan: Plan) -> tuple[Find
         *_inputs(request, look),
         *_attached(request, look),
         *settings.settings_findings(request, environment, look),
-        *surroundings.findings(environment, request.command, request.lang, look),
+        *surroundings.findings(request, environment, look),
         *driver.preflight(request),
         *_small(request, look),
     ]

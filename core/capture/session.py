@@ -238,7 +238,7 @@ class _Attempt:
             config_files=[{"name": f.name, "sha256": sha256_of(f.text.encode())} for f in plan.files],
             plan=plan_table(plan, command_without_secrets(plan.argv)),
             environment=surroundings.environment_that_matters(environment),
-            versions=surroundings.versions(environment, request.command, cards),
+            versions=surroundings.versions(request, environment, cards),
             git=tree and {"commit": tree.commit, "branch": tree.branch, "n_dirty_files": tree.n_dirty_files},
             device={"before": cards.to_dict()},
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from npulse.core.secret_names import is_secret
 from npulse.core.text import Lang
 
 from .hidden import text_without_secrets
+from .programs import python_of
+from .request import CaptureRequest
 
 if TYPE_CHECKING:
     from npulse.core.device.snapshot import Snapshot
@@ -103,20 +105,18 @@ def device_snapshot(environment: Mapping[str, str]) -> Snapshot:
     return snapshot_now(types=(*TYPES, *VERSION_TYPES), env=environment)
 
 
-def versions(environment: Mapping[str, str], command: Sequence[str], cards: Snapshot) -> dict[str, str]:
-    """Name of each component to its version, as far as it is known; command: of the program."""
+def versions(request: CaptureRequest, environment: Mapping[str, str], cards: Snapshot) -> dict[str, str]:
+    """Name of each component to its version, as far as it is known; environment: of what is started."""
     from npulse.core.doctor.versions import versions_of
 
-    return versions_of(_inventory(environment, command, cards))
+    return versions_of(_inventory(request, environment, cards))
 
 
-def _inventory(environment: Mapping[str, str], command: Sequence[str], cards: Snapshot) -> Environment:
+def _inventory(request: CaptureRequest, environment: Mapping[str, str], cards: Snapshot) -> Environment:
     from npulse.core.doctor.cards import told_by
     from npulse.core.doctor.inventory import Machine, inventory
 
-    program = command[0] if command else ""
-    is_python = os.path.basename(program).startswith("python")
-    machine = Machine(variables=environment, python=program if is_python else None)
+    machine = Machine(variables=environment, python=python_of(request))
     return inventory(machine, told=told_by(cards))
 
 
@@ -133,16 +133,14 @@ def device_changes(before: Mapping[str, Any] | None, after: Snapshot) -> tuple[t
     )
 
 
-def findings(
-    environment: Mapping[str, str], command: Sequence[str], lang: Lang, look: Look
-) -> Iterator[Finding]:
+def findings(request: CaptureRequest, environment: Mapping[str, str], look: Look) -> Iterator[Finding]:
     """What the versions and the cards have to say before a start; a line where that is nothing."""
     from npulse.core.doctor.findings import alignment
     from npulse.core.doctor.versions import versions_of
 
     cards = device_snapshot(environment)
-    told = _inventory(environment, command, cards)
-    conflicts = alignment(told, lang)
+    told = _inventory(request, environment, cards)
+    conflicts = alignment(told, request.lang)
     yield from conflicts
     if not conflicts:
         known = versions_of(told)
@@ -151,7 +149,7 @@ def findings(
             yield look.ok("versions", "versions-ok", words=", ".join(named))
         else:
             yield look.unknown("versions", "versions-unknown")
-    yield from _cards(cards, environment, lang, look)
+    yield from _cards(cards, environment, request.lang, look)
 
 
 _NAMED = ("cann", "driver", "firmware", "nnal", "torch", "torch_npu", "mindstudio_probe", "mindspore")

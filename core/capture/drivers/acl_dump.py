@@ -13,8 +13,9 @@ from npulse.core.text import safe_text
 from ..base import BaseDriver, count_files
 from ..driver import RAW, Ended, Outcome, Plan, PlannedFile, Recorded, SizeBasis, Words
 from ..launcher import launcher_environment, launcher_files, read_launcher_log
+from ..programs import is_elf, program_of, python_of
 from ..request import CaptureRequest, Kind
-from .dump_preflight import PYTHON, dump_preflight, python_of
+from .dump_preflight import dump_preflight
 from .dumped import Why, is_program_failure
 from .graph_files import GraphFiles, look_at_graph_files
 from .msprobe import estimate_of, keep_fp32_files, size_basis_of, switch_of
@@ -196,18 +197,10 @@ def _offline_plan(request: CaptureRequest, round_folder: Path) -> Plan:
 
 def is_compiled_program(request: CaptureRequest) -> bool:
     """Whether the command is a program of machine code other than a Python: nobody can call for it."""
-    import shutil
-
-    if not request.command or python_of(request) is not None:
+    path = program_of(request)
+    if path is None or python_of(request) is not None or not is_elf(path):
         return False
-    found = shutil.which(request.command[0], path=request.environment.get("PATH"))
-    path = Path(found) if found else request.cwd / request.command[0]
-    try:
-        with path.open("rb") as file:
-            is_elf = file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
-    return is_elf and not PYTHON.fullmatch(path.name) and path.resolve().name not in _SHELLS
+    return path.resolve().name not in _SHELLS
 
 
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "env", "timeout", "nice", "numactl", "taskset"})

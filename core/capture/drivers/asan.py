@@ -20,6 +20,7 @@ from npulse.core.text import safe_text
 
 from ..base import BaseDriver, count_files
 from ..driver import RAW, Ended, Outcome, Plan, Recorded, SizeBasis, Words
+from ..programs import program_of
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
@@ -72,7 +73,7 @@ class AddressSanitizer(BaseDriver):
             raise UsageError("AddressSanitizer has no command line of its own", hint="use ASAN_OPTIONS")
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
-        program = parts.program_of(request)
+        program = program_of(request)
         if program is None or parts.is_script(request) or "asan" in request.environment.get("LD_PRELOAD", ""):
             return ()
         if holds_sanitizer(program) is False:
@@ -128,7 +129,7 @@ class AddressSanitizer(BaseDriver):
             warnings = (parts.words(TEXTS, "leaks-uncounted"),) if is_from_outside else ()
             return replace(recorded, warnings=warnings)
         n_seen = sum(_has_statistics(log) for log in logs)
-        program = parts.program_of(request)
+        program = program_of(request)
         is_built = None if program is None or parts.is_script(request) else holds_sanitizer(program)
         if n_seen == 0 and not look.kinds and not is_built:
             named = safe_text(program.name) if program is not None else ""

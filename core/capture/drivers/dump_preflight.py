@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import subprocess
-from pathlib import Path
 
 from npulse.core.findings import Finding
 from npulse.core.text import safe_text
 
+from ..programs import python_of
 from ..request import CaptureRequest
 from .texts_dump import words
 
 AREA = "capture"
-PYTHON = re.compile(r"python(\d+(\.\d+)?)?")
 ASK_S = 20.0
 ASK = (
     "import importlib.util as u\n"
@@ -45,34 +42,6 @@ def _finding(rule: str, python: str, request: CaptureRequest) -> Finding:
     shown = safe_text(python, 300)
     said, next_step = words(rule, python=shown), words(f"{rule}-next", python=shown)
     return Finding(AREA, "error", rule, "origin", shown, said[i], next_step[i])
-
-
-def python_of(request: CaptureRequest) -> str | None:
-    """The Python that the command starts: itself, or the one in the first line of a script such as torchrun.
-
-    None where the command does not tell (a shell script, a container).
-    """
-    if not request.command:
-        return None
-    path = shutil.which(request.command[0], path=request.environment.get("PATH", os.environ.get("PATH")))
-    if path is None:
-        local = request.cwd / request.command[0]
-        path = str(local) if local.is_file() else None
-    if path is None:
-        return None
-    if PYTHON.fullmatch(Path(path).name):
-        return path
-    try:
-        with open(path, "rb") as file:
-            first = file.readline(512)
-    except OSError:
-        return None
-    if not first.startswith(b"#!"):
-        return None
-    named = first[2:].decode("utf-8", "replace").split()
-    if len(named) == 1 and PYTHON.fullmatch(Path(named[0]).name):
-        return named[0]
-    return None
 
 
 def packages_of(python: str, request: CaptureRequest) -> tuple[bool, bool, bool] | None:

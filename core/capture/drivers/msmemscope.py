@@ -10,6 +10,7 @@ from npulse.core.run.discover import discover
 
 from ..base import BaseDriver, count_files
 from ..driver import RAW, Ended, Plan, Recorded, SizeBasis, Words
+from ..programs import has_program
 from ..request import CaptureRequest, Kind
 from . import parts
 from .memory_logs import look_at_logs
@@ -50,7 +51,7 @@ class MsMemScope(BaseDriver):
 
     def plan(self, request: CaptureRequest, round_folder: Path) -> Plan:
         self.check(request)
-        program = next((name for name in PROGRAMS if parts.has_program(request, name)), PROGRAMS[0])
+        program = next((name for name in PROGRAMS if has_program(request, name)), PROGRAMS[0])
         settings = {"analysis": "leaks", **parts.settings_of(request), "output": str(round_folder / RAW)}
         argv = (program, *parts.options(settings), *request.extra, "--", *request.command)
         return Plan(argv, notes=(parts.words(TEXTS, "analysis"),))

@@ -15,6 +15,7 @@ from npulse.core.text import safe_text
 
 from ..base import BaseDriver, count_files
 from ..driver import RAW, Ended, Plan, Recorded, SizeBasis, StopStep, Words
+from ..programs import has_program
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
@@ -129,7 +130,7 @@ class MsOpProf(BaseDriver):
         chip = settings.pop("soc-version", "")
         notes: list[Words] = []
         program: tuple[str, ...] = (PROGRAM,)
-        if not parts.has_program(request, PROGRAM) and parts.has_program(request, "msprof"):
+        if not has_program(request, PROGRAM) and has_program(request, "msprof"):
             program = ("msprof", "op")
             notes.append(parts.words(TEXTS, "old-name"))
         if chip:

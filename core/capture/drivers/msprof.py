@@ -17,6 +17,7 @@ from npulse.core.text import safe_text
 
 from ..base import BaseDriver
 from ..driver import RAW, Ended, Plan, Recorded, SizeBasis, StopStep, Words
+from ..programs import has_program
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
@@ -210,7 +211,7 @@ def _form_words(key: str, form: str) -> Words:
 
 def help_text(request: CaptureRequest) -> bytes | None:
     """What `msprof --help` prints; None where there is no msprof or it does not answer."""
-    if not parts.has_program(request, PROGRAM):
+    if not has_program(request, PROGRAM):
         return None
     environment = {**os.environ, **request.environment, "LC_ALL": "C"}
     try:

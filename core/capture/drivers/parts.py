@@ -1,10 +1,9 @@
-"""What the drivers of memory and performance tools share: options checked, the console, programs found."""
+"""What the drivers of memory and performance tools share: options checked, the console."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -84,36 +83,12 @@ def options(settings: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"--{name}={value}" for name, value in settings.items())
 
 
-def program_of(request: CaptureRequest) -> Path | None:
-    """The file that the command starts, found as the shell would; None where there is none."""
-    if not request.command:
-        return None
-    name = request.command[0]
-    if os.sep in name:
-        path = request.cwd / name
-        return path if path.is_file() else None
-    found = shutil.which(name, path=request.environment.get("PATH", os.environ.get("PATH")))
-    return None if found is None else Path(found)
-
-
-def has_program(request: CaptureRequest, name: str) -> bool:
-    """Whether a program of that name is on the request's PATH."""
-    return shutil.which(name, path=request.environment.get("PATH", os.environ.get("PATH"))) is not None
-
-
 def is_script(request: CaptureRequest) -> bool:
     """Whether the command is Python, one of its launchers, or a script that may start it."""
     name = os.path.basename(request.command[0]) if request.command else ""
     return _PYTHON.fullmatch(name) is not None or any(
         os.path.basename(word).endswith(_SCRIPT) for word in request.command[:2]
     )
-
-
-def python_of(request: CaptureRequest) -> str:
-    """The Python that the command names, else python3."""
-    first = request.command[0] if request.command else ""
-    is_python = re.fullmatch(r"python[0-9.]*", os.path.basename(first), re.ASCII) is not None
-    return first if is_python else "python3"
 
 
 def console_lines(console: Path) -> tuple[str, ...]:

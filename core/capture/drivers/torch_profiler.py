@@ -22,6 +22,7 @@ from npulse.core.text import safe_text
 from ..base import BaseDriver
 from ..driver import RAW, Ended, Plan, PlannedFile, Recorded, SizeBasis, Words
 from ..launcher import entry_files, launcher_environment, read_launcher_log
+from ..programs import is_elf, program_of, python_of
 from ..request import CaptureRequest, Kind
 from ..rules_tools import finding
 from . import parts
@@ -100,7 +101,7 @@ class TorchProfiler(BaseDriver):
         schedule_of(request)
 
     def preflight(self, request: CaptureRequest) -> tuple[Finding, ...]:
-        if request.command and not parts.is_script(request) and _is_elf(parts.program_of(request)):
+        if request.command and not parts.is_script(request) and is_elf(program_of(request)):
             return (finding(request, "capture.not-python", safe_text(request.command[0])),)
         return ()
 
@@ -170,7 +171,7 @@ class TorchProfiler(BaseDriver):
             return None
         folder = raw[0].folder if len(raw) == 1 else look.root
         code = "import sys; from torch_npu.profiler.profiler import analyse; analyse(sys.argv[1])"
-        argv = (parts.python_of(request), "-c", code, str(folder))
+        argv = (python_of(request) or "python3", "-c", code, str(folder))
         return Plan(argv, notes=(parts.words(TEXTS, "finish"),))
 
     def recorded(self, request: CaptureRequest, round_folder: Path, ended: Ended) -> Recorded:
@@ -324,10 +325,3 @@ def _ranges(text: str) -> list[tuple[int, int]]:
         if after[0] <= before[1]:
             raise UsageError(f"'{safe_text(text, 80)}' names a number twice", hint="for example 0|5-10")
     return found
-
-
-def _is_elf(program: Path | None) -> bool:
-    try:
-        return program is not None and program.open("rb").read(4) == b"\x7fELF"
-    except OSError:
-        return False

@@ -17,8 +17,9 @@ from tests.core.capture.drivers.programs import PACKAGES, Program, program
 
 from npulse.core.capture.driver import Ended
 from npulse.core.capture.drivers import driver_of, tools_of
-from npulse.core.capture.drivers.dump_preflight import dump_preflight, python_of
+from npulse.core.capture.drivers.dump_preflight import dump_preflight
 from npulse.core.capture.manifest import Manifest
+from npulse.core.capture.programs import python_of
 from npulse.core.errors import UsageError
 
 EMPTY = "pass\n"
