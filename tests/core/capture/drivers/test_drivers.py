@@ -55,7 +55,7 @@ def test_findings_speak_the_language_of_the_request(tmp_path: Path) -> None:
 
 def test_the_page_of_captures_has_every_tool() -> None:
     page = (Path(__file__).resolve().parents[4] / "docs" / "capture.md").read_text(encoding="utf-8")
-    assert all(f"| `{tool}`" in page for _, tool in ALL)
+    assert all(f"| `{tool}`" in page for tools in DRIVERS.values() for tool in tools)
 
 
 @pytest.mark.parametrize(("kind", "tool"), ALL)
