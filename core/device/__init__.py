@@ -25,7 +25,7 @@ For others (all texts of the vendor are raw; show them through `safe_text`):
     surroundings.py
         surroundings(root=Path("/")) -> Surroundings(is_container, missing)
     reading.py
-        read_device(path, *, root=None) -> Reading
+        read_snapshot(path, *, root=None) -> Snapshot; read_device(path, *, root=None) -> Reading
             (snapshot, history, problems); InputError where there is no such file
         snapshots_of(manifest) -> (before, after)    each a Snapshot or None, of a round.toml's tables
     history.py

@@ -167,6 +167,11 @@ def with_more(base: Reading, others: Iterable[Reading]) -> Reading:
     return replace(base, snapshot=snapshot, told=told, problems=problems)
 
 
+def read_snapshot(path: Path, *, root: Path | None = None) -> Snapshot:
+    """The last state of each chip in a file; InputError where there is no such file."""
+    return read_device(path, root=root).snapshot
+
+
 def snapshots_of(manifest: Mapping[str, Any]) -> tuple[Snapshot | None, Snapshot | None]:
     """(before, after) of a round.toml: its tables [device.before] and [device.after]; None where missing."""
     device = manifest.get("device")
