@@ -25,7 +25,7 @@ from npulse.tui.capture_form import (
 )
 from npulse.tui.messages.texts import TEXTS
 
-CWD = Path("/work/here")
+CWD = Path("/home/me/here")
 
 
 @pytest.fixture(autouse=True)

@@ -104,7 +104,7 @@ def test_no_command_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_log_name_is_one_that_the_tool_takes(tmp_path: Path) -> None:
-    assert log_name(Path("/a/b-c_1/x.log"), Path("/work")) == "/a/b-c_1/x.log"
+    assert log_name(Path("/a/b-c_1/x.log"), Path("/cwd")) == "/a/b-c_1/x.log"
     assert log_name(Path("/家/op/diag/x.log"), Path("/家/op")) == "diag/x.log"
     assert log_name(Path("/家/diag/x.log"), Path("/other")) is None
     assert log_name(Path("/a/" + "b" * 4096), Path("/other")) is None
