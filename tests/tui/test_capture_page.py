@@ -110,7 +110,7 @@ async def test_from_the_fields_to_the_new_round(
         assert not archive.exists(), "a plan touches nothing"
         run_page = await started(pilot, app)
         await until(pilot, lambda: not run_page.job.is_running)
-        await until(pilot, lambda: "recorded: 1 files" in screen_text(app))
+        await until(pilot, lambda: "recorded: 1 file," in screen_text(app))
         text = screen_text(app)
         assert "exit status 0" in text and "step 1" in text and "Enter opens the round" in text
         assert "\x1b" not in text and "[31mdone" in text
