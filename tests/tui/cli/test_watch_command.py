@@ -227,7 +227,7 @@ def test_lines_that_cannot_be_written_wait_and_end_nothing(
     logs.mkdir()
     out = logs / "out.jsonl"
     watch = start(folder, "--format", "jsonl", "-o", out, "--serve-status", status)
-    until(out.exists)
+    until(lambda: out.exists() and status.exists())
     logs.rename(tmp_path / "elsewhere")
     add(folder, "sanitizer", 2, 3)
     until(lambda: json.loads(status.read_text())["errors"] == 3)
