@@ -28,8 +28,7 @@ def plan_lines(
     from npulse.core.capture.session import Prepared
     from npulse.core.capture.told import plan_lines
 
-    *lines, _ = plan_lines(request, driver, Prepared(folder, plan, ()), lang)  # the last: its empty heading
-    return tuple(lines)
+    return tuple(plan_lines(request, driver, Prepared(folder, plan, ()), lang, with_preflight=False))
 
 
 def finding_lines(findings: Sequence[Finding], glyphs: Glyphs, tr: Tr) -> Iterator[str]:

@@ -31,13 +31,15 @@ LADDER = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 @dataclass(frozen=True, slots=True)
 class Resumed:
     """One round that was found running. what: closed (just now), captured (an npulse still makes it), alive
-    (its tool still runs, and nobody watches), refused. processes: of an alive one. why: of a refused one."""
+    (its tool still runs, and nobody watches), refused. processes: of an alive one. why: of a refused one.
+    kind, recorded: of a closed one."""
 
     folder: Path
     what: Literal["closed", "captured", "alive", "refused"]
     recorded: Recorded | None = None
     processes: tuple[Process, ...] = ()
     why: str = ""
+    kind: Kind | None = None
 
 
 def rounds_in(path: Path) -> Iterator[Path]:
@@ -87,7 +89,7 @@ def _resume_one(manifest: Manifest, is_stopping: bool, stop: StopRequests) -> Re
     if living:
         living = _end(table, stop)
         manifest.update(stopped_by="user")
-    return Resumed(folder, "closed", _close(manifest, request, living))
+    return Resumed(folder, "closed", _close(manifest, request, living), kind=request.kind)
 
 
 def _living(table: Mapping[str, Any]) -> list[Process]:

@@ -268,6 +268,7 @@ TOLD: Mapping[str, tuple[str, str]] = {
     "files": ("{n} files, {size}", "{n} 个文件，{size}"),
     "ranks": ("ranks {which}", "rank {which}"),
     "steps": ("steps {which}", "step {which}"),
+    "operator-1": ("{n} operator", "{n} 个算子"),
     "operators": ("{n} operators", "{n} 个算子"),
     "dropped": ("{n} records dropped", "丢弃 {n} 条记录"),
     "in": ("in", "位置"),

@@ -74,7 +74,9 @@ def finish_plan(request: CaptureRequest, driver: Driver, folder: Path) -> Plan |
     return None
 
 
-def plan_lines(request: CaptureRequest, driver: Driver, prepared: Prepared, lang: Lang) -> Iterator[str]:
+def plan_lines(
+    request: CaptureRequest, driver: Driver, prepared: Prepared, lang: Lang, *, with_preflight: bool = True
+) -> Iterator[str]:
     """All that a capture would do: where, settings, command, ladder, preflight, files."""
     plan = prepared.plan
     yield f"{say(TOLD, 'where', lang)}: {safe_text(str(prepared.folder))}"
@@ -98,8 +100,9 @@ def plan_lines(request: CaptureRequest, driver: Driver, prepared: Prepared, lang
     if after is not None:
         yield f"{say(TOLD, 'then', lang)}:"
         yield "  " + safe_text(shlex.join(after.argv), 65_536)
-    yield say(TOLD, "preflight", lang) + ":"
-    yield from preflight_lines(prepared.findings)
+    if with_preflight:
+        yield say(TOLD, "preflight", lang) + ":"
+        yield from preflight_lines(prepared.findings)
     for file in plan.files:  # last, for they may be long
         yield f"{say(TOLD, 'file', lang)} {safe_text(file.name)} ({file.mode:04o}):"
         yield from (f"  | {safe_text(line, 16_384)}" for line in file.text.splitlines())
@@ -160,16 +163,7 @@ def span_text(numbers: Sequence[int]) -> str:
 def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
     """What was recorded, where, how the tool ended, what to doubt, what to do next."""
     recorded = result.recorded
-    figures = [_files_text(recorded, lang)]
-    if recorded.ranks:
-        figures.append(say(TOLD, "ranks", lang, which=span_text(recorded.ranks)))
-    if recorded.steps:
-        figures.append(say(TOLD, "steps", lang, which=span_text(recorded.steps)))
-    if recorded.n_operators is not None:
-        figures.append(say(TOLD, "operators", lang, n=f"{recorded.n_operators:,}"))
-    if recorded.n_dropped:
-        figures.append(say(TOLD, "dropped", lang, n=f"{recorded.n_dropped:,}"))
-    yield f"{say(TOLD, f'outcome-{recorded.outcome}', lang)}: {', '.join(figures)}"
+    yield f"{say(TOLD, f'outcome-{recorded.outcome}', lang)}: {_recorded_text(recorded, lang)}"
     why = in_lang(recorded.why, lang)
     if why:
         yield f"  {why}"
@@ -186,7 +180,7 @@ def result_lines(result: RoundResult, kind: Kind, lang: Lang) -> Iterator[str]:
         yield f"  {say(TOLD, 'warning', lang)}: {in_lang(warning, lang)}"
     if result.not_written:
         yield "  " + say(TOLD, "not-written", lang, reason=result.not_written)
-    yield f"  {say(TOLD, 'next', lang)}: {_next_text(result, kind, lang)}"
+    yield f"  {say(TOLD, 'next', lang)}: {_next_text(result.folder, recorded, kind, lang)}"
 
 
 def attempts_lines(results: Sequence[RoundResult], attempts: int, kind: Kind, lang: Lang) -> Iterator[str]:
@@ -203,6 +197,21 @@ def attempts_lines(results: Sequence[RoundResult], attempts: int, kind: Kind, la
         yield from result_lines(results[-1], kind, lang)
         if len(results) == attempts > 1 and not shows_fault(results[-1]):
             yield say(TOLD, "no-fault", lang, n=attempts)
+
+
+def _recorded_text(recorded: Recorded, lang: Lang) -> str:
+    """12 files, 1.20 MiB, ranks 0-1, steps 0-3, 400 operators."""
+    figures = [_files_text(recorded, lang)]
+    if recorded.ranks:
+        figures.append(say(TOLD, "ranks", lang, which=span_text(recorded.ranks)))
+    if recorded.steps:
+        figures.append(say(TOLD, "steps", lang, which=span_text(recorded.steps)))
+    if recorded.n_operators is not None:
+        key = "operator-1" if recorded.n_operators == 1 else "operators"
+        figures.append(say(TOLD, key, lang, n=f"{recorded.n_operators:,}"))
+    if recorded.n_dropped:
+        figures.append(say(TOLD, "dropped", lang, n=f"{recorded.n_dropped:,}"))
+    return ", ".join(figures)
 
 
 def _files_text(recorded: Recorded, lang: Lang) -> str:
@@ -223,13 +232,13 @@ def _ended_text(ended: Ended | None, lang: Lang) -> str:
     return text + (f" ({say(TOLD, key, lang)})" if key in TOLD else "")
 
 
-def _next_text(result: RoundResult, kind: Kind, lang: Lang) -> str:
-    told = in_lang(result.recorded.next_step, lang)
+def _next_text(folder: Path, recorded: Recorded, kind: Kind, lang: Lang) -> str:
+    told = in_lang(recorded.next_step, lang)
     if told:
         return told
-    if result.recorded.outcome in ("nothing", "unknown") and not result.recorded.n_files:
-        return say(TOLD, "look-at-console", lang, path=safe_text(str(result.folder / archive.CONSOLE)))
-    return COMMANDS[kind].format(folder=safe_text(shlex.quote(str(result.folder))))
+    if recorded.outcome in ("nothing", "unknown") and not recorded.n_files:
+        return say(TOLD, "look-at-console", lang, path=safe_text(str(folder / archive.CONSOLE)))
+    return COMMANDS[kind].format(folder=safe_text(shlex.quote(str(folder))))
 
 
 def result_dict(result: RoundResult) -> dict[str, Any]:
@@ -263,7 +272,14 @@ def resumed_lines(one: Resumed, lang: Lang) -> Iterator[str]:
     yield f"{safe_text(str(one.folder))}: {say(TOLD, f'resume-{one.what}', lang)}"
     if one.recorded is not None:
         outcome = say(TOLD, f"outcome-{one.recorded.outcome}", lang)
-        yield f"  {outcome}: {_files_text(one.recorded, lang)}"
+        yield f"  {outcome}: {_recorded_text(one.recorded, lang)}"
+        if why := in_lang(one.recorded.why, lang):
+            yield f"  {why}"
+        if one.recorded.is_failure:
+            yield f"  {say(TOLD, 'fault', lang)}"
+        if one.kind is not None:
+            next_step = _next_text(one.folder, one.recorded, one.kind, lang)
+            yield f"  {say(TOLD, 'next', lang)}: {next_step}"
     if one.processes:
         yield "  " + say(TOLD, "resume-stop", lang, names=safe_text(names_of(one.processes)))
     if one.why:
