@@ -268,6 +268,10 @@ TOLD: Mapping[str, tuple[str, str]] = {
     "files": ("{n} files, {size}", "{n} 个文件，{size}"),
     "ranks": ("ranks {which}", "rank {which}"),
     "steps": ("steps {which}", "step {which}"),
+    "lines-left-out": (
+        "... ({n} lines were not shown: the terminal or reader stood still; console.log of the round has them)",
+        "...（{n} 行未显示：终端或读取方停滞；见该轮次的 console.log）",
+    ),
     "operator-1": ("{n} operator", "{n} 个算子"),
     "operators": ("{n} operators", "{n} 个算子"),
     "dropped": ("{n} records dropped", "丢弃 {n} 条记录"),

@@ -6,8 +6,6 @@ import json
 import os
 import shlex
 import signal
-import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -227,7 +225,7 @@ def _capture(request: CaptureRequest, driver: Driver, options: CaptureOptions) -
             _emit_json({**_body(request, driver), "preflight": _finding_dicts(error.findings), "rounds": []})
         return error.exit_code
     finally:
-        teller.clear()
+        teller.close()
     code = exit_code_of(teller.results, stop)
     teller.finish(driver, code)
     return code
@@ -264,24 +262,19 @@ def _heard(stop: StopRequests) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _columns() -> int:
-    """Of the terminal behind stderr: a line that wraps could not be taken away again."""
-    try:
-        return os.get_terminal_size(2).columns or 80
-    except OSError:
-        return 80
-
-
 class _Teller:
-    """Tells on stderr what happens, also the program's own output; a terminal that is gone is no trouble."""
+    """Tells on stderr what happens, also the program's own output; a terminal that is gone or stands still is
+    no trouble."""
 
     def __init__(self, request: CaptureRequest, options: CaptureOptions) -> None:
+        from npulse.core.text import say
+
+        from .screen import Screen
+
         self.results: list[RoundResult] = []
         self._request = request
         self._options = options
-        self._lock = threading.RLock()
-        self._is_gone = sys.stderr is None
-        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._screen = Screen(say(_texts(), "lines-left-out", options.lang))
         self._findings: tuple[Finding, ...] = ()
 
     def tell(self, event: Event) -> None:
@@ -303,7 +296,7 @@ class _Teller:
             if event.is_finish:
                 self.say(f"npulse: {say(_texts(), 'then', lang)}: {shlex.join(event.plan.argv)}")
         elif isinstance(event, events.Running):
-            self._show(told.running_line(event, lang))
+            self._screen.show(told.running_line(event, lang))
         elif isinstance(event, events.Stopping):
             self.say("npulse: " + told.stopping_line(event, lang))
         elif isinstance(event, events.Switched):
@@ -315,49 +308,26 @@ class _Teller:
                 self.say("npulse: " + say(_texts(), "not-written", lang, reason=reason))
 
     def say(self, *lines: str) -> None:
-        with self._lock:
-            self.clear()
-            with self._guarded():
-                for line in () if self._is_gone else lines:
-                    talk(line)
+        self._screen.say(*lines)
 
-    def _show(self, line: str) -> None:
-        """The line that is written over and over."""
-        if not self._is_terminal or self._is_gone:
-            return
-        with self._lock, self._guarded():
-            encoding = sys.stderr.encoding or "ascii"
-            shown = safe_text(line[: _columns() - 1]).encode(encoding, "backslashreplace").decode(encoding)
-            sys.stderr.write(f"\r\x1b[K{shown}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._is_terminal and not self._is_gone:
-            with self._lock, self._guarded():
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
-
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, ValueError):  # the connection was lost
-            self._is_gone = True
+    def close(self) -> None:
+        """Show what waits to be shown, if somebody takes it."""
+        self._screen.close()
 
     def finish(self, driver: Driver, code: int) -> None:
         """The answer on stdout. Where nobody hears it any more the exit code still tells."""
         from npulse.core.errors import EnvironmentLacks
 
+        is_gone = self._screen.is_gone
         try:
             self._answer(driver, code)
         except BrokenPipeError:
-            self._is_gone = True
+            is_gone = True
         except EnvironmentLacks:
             if not any(one.ended and one.ended.stopped_by == "hang-up" for one in self.results):
                 raise
-            self._is_gone = True
-        if self._is_gone:
+            is_gone = True
+        if is_gone:
             for number in (1, 2):  # else the interpreter fails once more when it flushes
                 with suppress(OSError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
