@@ -247,8 +247,17 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
         ("opprof.result", b"Op Name=", rb"\AOp Name=.*\nDevice Id="),
         ("device.npu_smi", b"npu-smi", rb"^\| npu-smi \S+ +Version: |\Anpu-smi version: "),
         ("device.npu_smi", b"Power(W)", rb"^\| NPU(?: ID +\|)? +Name +\| Health +\| Power\(W\) "),
-        ("device.npu_smi", b"npu-smi: ", rb"npu-smi: (?:command not found|error while loading shared)"),
-        ("device.npu_smi", b"dcmi mod", rb"^dcmi mod(?:ule|el) initiali[sz]e"),
+        ("device.npu_smi", b"npu-smi: ", rb"npu-smi: (?:(?:command )?not found|error while loading shared)"),
+        (
+            "device.npu_smi",
+            b"npu-smi",
+            # the shell and the container's runtime say it in their own ways, the shell in its language too
+            rb"^.{0,80}(?:command not found: npu-smi$|(?:\./|/|: |\A)npu-smi ?(?::|\xef\xbc\x9a) ?"
+            rb"(?:\xe6\x9c\xaa|\xe6\x89\xbe|\xe6\x9d\x83|No such file|Permission denied|cannot execute))",
+        ),
+        ("device.npu_smi", b"npu-smi", rb"\bexec: \"(?:[\w./-]*/)?npu-smi\": "),
+        ("device.npu_smi", b"lib", rb"\A.{0,80}error while loading shared libraries: lib(?:drvdsmi|dcmi)"),
+        ("device.npu_smi", b"dcmi", rb"^.{0,80}\b(?i:dcmi[ _](?:mod(?:ule|el) )?init\w* ?(?:is )?fail)"),
         ("device.npu_smi", b"NPU card", rb"\AThere is no NPU card on this server"),
         ("device.npu_smi", b"Failed to query", rb"\AFailed to query \"[\w-]+\" info"),
         (
