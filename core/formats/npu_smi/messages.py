@@ -28,14 +28,26 @@ _CODES: dict[int, MessageKind] = {
     **{-8255: "not-supported", -9255: "not-supported", -8007: "no-card", -8008: "no-card"},
     **{-8001: "wrong-call", -9001: "wrong-call", -8009: "driver", -8012: "driver", -8017: "occupied"},
 }
-_RET = re.compile(r"\bret(?:urn)?(?: is|=| =|:)? ?(-[89]\d{3})\b")
+_RET = re.compile(r"(?:\b(?:ret(?:urn)?|code|fail\w*)|错误码|返回值)(?: ?(?:is|=|:|：))? ?(-[89]\d{3})\b")
+_CALL = r"(?:\S{0,200}/)?npu-smi(?: info)?"
+_QUOTE = r"['\"‘’“”`]?"
 _PATTERNS: tuple[tuple[str, MessageKind], ...] = (
     (r"There is no NPU card on this server", "no-card"),
-    (r"npu-smi: (?:command )?not found", "missing"),
-    (r"npu-smi['\"]?: (?:No such file|没有那个文件|cannot execute)", "missing"),
+    (rf"npu-smi{_QUOTE} ?[:：]? ?(?:command )?(?:not found|未找到|找不到)", "missing"),
+    (r"(?:command not found|未找到命令|找不到命令)[:：] ?npu-smi\b", "missing"),
+    (rf"npu-smi{_QUOTE}[:：] ?(?:No such file|没有那个文件|cannot execute|无法执行)", "missing"),
+    (rf"No such file or directory: {_QUOTE}{_CALL}{_QUOTE}(?:\W|$)", "missing"),
+    # of a container's runtime: exec: "npu-smi": executable file not found in $PATH, stat ...: no such file
+    (
+        rf"\bexec: {_QUOTE}{_CALL}{_QUOTE}: .{{0,200}}(?i:executable file not found|no such file)",
+        "missing",
+    ),
+    (rf"\bexec: {_QUOTE}{_CALL}{_QUOTE}: .{{0,200}}(?i:permission denied)", "denied"),
     (r"npu-smi:? .{0,80}error while loading shared libraries", "library"),
     (r"lib(?:dcmi|drvdsmi_host|ascend_hal|c_sec|mmpa)\S{0,40}: cannot open shared object", "library"),
-    (r"npu-smi['\"]?: Permission denied", "denied"),
+    (r"npu-smi:? .{0,80}symbol lookup error", "library"),
+    (rf"npu-smi(?: info)?{_QUOTE}[:：] ?(?i:Permission denied|权限不够)", "denied"),
+    (rf"{_QUOTE}npu-smi[^:]{{0,80}}{_QUOTE} timed out after ", "timeout"),
     (r"This device does not support querying [\w-]+", "not-supported"),
     (r"Failed to query \"[\w-]+\" info", "failed-query"),
     (r"Error parameter of -\w", "wrong-call"),
@@ -43,8 +55,14 @@ _PATTERNS: tuple[tuple[str, MessageKind], ...] = (
     (r"^\[WARNING\] ?The driver package may not be completely installed", "incomplete-driver"),
 )
 _TEXTS = tuple((re.compile(pattern), kind) for pattern, kind in _PATTERNS)
-_STARTED = re.compile(r"dcmi mod(?:ule|el) initiali[sz]ed? ?fail|dcmi mod(?:ule|el) initialized failed")
+_STARTED = re.compile(r"\bdcmi[ _](?:mod(?:ule|el) ?)?init(?:iali[sz]\w*)? ?(?:is )?fail", re.IGNORECASE)
 MAX_CHARS = 400
+_WHOLE = frozenset(("missing", "library", "no-card"))
+
+
+def is_of_call(message: SmiMessage) -> bool:
+    """Whether it stands in place of all that npu-smi shows, not of one value."""
+    return message.kind in _WHOLE or _STARTED.search(message.text) is not None
 
 
 def message_of(text: str, line: int) -> SmiMessage | None:

@@ -30,8 +30,14 @@ MAX_CHIPS = 4096
 MAX_MESSAGES = 256
 
 _BEGIN = re.compile(r"\| npu-smi (\S{1,64}) +Version: (\S{0,64})")
+_PREFIXED = re.compile(
+    r"[^|]{1,160}?(?=\| (?:npu-smi \S{1,64} +Version: |NPU(?: ID +\|)? +Name +\| Health ))"
+)
+"""What a log collector or a quotation writes in front of a table's first line, and so of all others."""
 _HEAD = re.compile(r"\| NPU(?: ID +\|)? +Name +\| Health +\| Power\(W\) ")
 _VERSION = re.compile(r"npu-smi version: (\S{1,64})")
+_RULE = re.compile(r"\+[-=+]{8,}\+")
+"""A line between the parts of a table."""
 _PAIR = re.compile(r"([\w.-]+)\s*/\s*([\w.-]+)")
 _COLUMN = re.compile(r"[^\s()][^()]*\([^()]*\)")
 _WATCHED = {
@@ -80,7 +86,11 @@ class NpuSmiReader:
         self._seen: set[tuple[int, int | None]] = set()  # chips of this poll of `watch`
         self._head: _Head | None = None
         self._words: tuple[str, str] = ("", "")  # both header lines of the table
+        self._is_prefixed = False
         self._is_in_table = False
+        self._in_table: set[tuple[int, int | None]] = set()  # chips of this table
+        self._has_rules = False
+        self._open: Line | None = None  # the last chip of this table, while no rule follows it
         self._table: SmiTable | None = None
         self._n_tables = 0
         self._processes: ProcessLines | None = None
@@ -110,6 +120,8 @@ class NpuSmiReader:
                 "cut-off", "the text ends behind the first line of a chip", line.number, line.byte
             )
             self._head = None
+        elif self._is_in_table:
+            self._end_rows()
         self._blocks.end()
         return found
 
@@ -165,8 +177,12 @@ class NpuSmiReader:
         if line.number > self._last_number + 1:
             self._blocks.end()  # lines without anything in them are not handed out
         self._last_number = line.number
+        text = self._bare(text)
         if text.startswith("|"):
             sample = self._table_line(line, text)
+        elif self._is_in_table and _RULE.fullmatch(text):
+            self._has_rules, self._open = True, None
+            return []
         elif "NpuID(Idx)" in text and "ChipId(Idx)" in text:
             self._columns = tuple(_WATCHED.get(name, "") for name in _COLUMN.findall(text))
             self._seen.clear()
@@ -179,6 +195,20 @@ class NpuSmiReader:
             if sample is None and not text.startswith("+"):
                 self._beside(whole, text, line.number)
         return [] if sample is None else [sample]
+
+    def _bare(self, text: str) -> str:
+        """A line of a table without what stands in front of all its lines."""
+        if text[:1] in ("|", "+"):
+            self._is_prefixed = self._is_prefixed and not text.startswith("| npu-smi ")
+            return text
+        prefix = _PREFIXED.match(text)
+        if prefix is not None:
+            self._is_prefixed = True
+            return text[prefix.end() :]
+        if self._is_prefixed and text[-1:] in ("|", "+"):
+            at = text.find("|" if text[-1] == "|" else "+-" if "+-" in text else "+=")
+            return text[max(at, 0) :]
+        return text
 
     def _beside(self, whole: str, text: str, line: int) -> None:
         """A line that is neither of a table nor a row of `watch`."""
@@ -194,8 +224,9 @@ class NpuSmiReader:
             self._blocks.end()
 
     def _add_message(self, message: SmiMessage) -> None:
-        if len(self._messages) < MAX_MESSAGES:
-            self._messages.append(message)
+        if len(self._messages) == MAX_MESSAGES:
+            self._messages.pop()  # the last one tells how it ended
+        self._messages.append(message)
 
     # ---- rows of watch ----
 
@@ -222,15 +253,11 @@ class NpuSmiReader:
     def _table_line(self, line: Line, text: str) -> ChipSample | None:
         begin = _BEGIN.match(text)
         if begin is not None:
-            self._poll += 1
-            self._n_tables += 1
-            self._table = SmiTable(self._poll, line.number, begin[1], begin[2].rstrip("|"))
-            self._processes = None
-            self._blocks.forget()
-            self._is_in_table, self._words, self._columns = True, ("", ""), ()
-            self._drop_head()
+            self._begin(line, begin[1], begin[2].rstrip("|"))
             return None
-        if not self._is_in_table and not self._begins_without_version(line, text):
+        if (not self._is_in_table or self._in_table) and _HEAD.match(text) is not None:
+            self._begin(line, "", "")  # somebody pasted all but its first lines
+        if not self._is_in_table:
             if self._processes is not None:
                 self._processes.take(text, line.number)
             return None
@@ -251,17 +278,26 @@ class NpuSmiReader:
             return self._second(line, cells) if self._head is not None else self._first(line, cells)
         return None
 
-    def _begins_without_version(self, line: Line, text: str) -> bool:
-        """A table of which somebody pasted all but its first lines."""
-        if _HEAD.match(text) is None:
-            return False
+    def _begin(self, line: Line, tool_version: str, driver_version: str) -> None:
+        """A table begins."""
+        self._drop_head()
+        if self._is_in_table:
+            self._end_rows()
         self._poll += 1
         self._n_tables += 1
-        self._table = SmiTable(self._poll, line.number, "", "")
+        self._table = SmiTable(self._poll, line.number, tool_version, driver_version)
         self._is_in_table, self._words, self._columns = True, ("", ""), ()
+        self._in_table.clear()
+        self._has_rules, self._open = False, None
         self._processes = None
         self._blocks.forget()
-        return True
+
+    def _end_rows(self) -> None:
+        """The text or another table comes where this one goes on: there may have been more chips."""
+        if self._open is not None and self._has_rules:
+            message = "the table ends behind a chip, without its last line: there may be more chips"
+            self._notes.add("cut-off", message, self._open.number, self._open.byte)
+        self._open = None
 
     def _name_layout(self, processes: str) -> None:
         if self._table is not None:
@@ -310,12 +346,18 @@ class NpuSmiReader:
         for name, (used, total) in zip(names, pairs, strict=False):
             found[f"{name}_used_mb"], found[f"{name}_total_mb"] = used, total
         second = int(numbered[1]) if len(numbered) > 1 else None
+        self._open = line
+        key = head.npu, int(numbered[0]) if numbered else None
+        if key in self._in_table:
+            message = "a chip stands twice in one table: which of its states holds is not known"
+            self._notes.add("bad-record", message, head.line.number, head.line.byte)
+        elif len(self._in_table) < MAX_CHIPS:
+            self._in_table.add(key)
         return ChipSample(
             self._poll,
             head.line.number,
             head.line.byte,
-            head.npu,
-            int(numbered[0]) if numbered else None,
+            *key,
             time_ns=self._time_ns,
             name=head.name,
             health=head.health,

@@ -349,3 +349,90 @@ def test_keys_of_one_chip_are_bounded() -> None:
     )
     (block,) = told(text + line("Chip ID", 0)).blocks
     assert len(block.last) == 256
+
+
+RULE = "+" + "-" * 96 + "+\n"
+
+
+def ruled(*npus: int, end: str = RULE) -> str:
+    """A table with a rule behind each chip, the last one `end`."""
+    rows = table(processes="").splitlines(keepends=True)
+    chips = [rows[3].replace("| 0 ", f"| {npu} ", 1) + rows[4] for npu in npus]
+    return RULE + rows[0] + RULE + "".join(rows[1:3]) + RULE + RULE.join(chips) + end
+
+
+@pytest.mark.parametrize("more", ["", "...\n", ruled(0, 1).removeprefix(RULE)])
+def test_a_table_that_ends_without_its_last_rule_may_have_had_more_chips(more: str) -> None:
+    found = read(ruled(0, 1, end="") + more).problems
+    assert [one.kind for one in found] == ["cut-off"] and found[0].line is not None
+    assert read(ruled(0, 1) + more).problems == ()
+
+
+def test_a_chip_that_stands_twice_in_a_table_is_told() -> None:
+    (found,) = read(ruled(0, 1, 0)).problems
+    assert found.kind == "bad-record" and "twice" in found.message
+    assert read(ruled(0, 1) + ruled(0, 1)).problems == ()
+
+
+def test_tables_without_their_first_lines_are_polls_of_their_own() -> None:
+    text = "".join(ruled(0, 1).splitlines(keepends=True)[3:])
+    found = read(text + text)
+    assert found.problems == () and found.told.n_tables == 2
+
+
+@pytest.mark.parametrize(
+    "prefix", ["> ", "    ", "[pod/job-0/main] ", "2026-01-02T03:04:05.123456789Z stdout F ", "0: "]
+)
+def test_tables_with_something_in_front_of_each_line(prefix: str) -> None:
+    text = "".join(prefix + one for one in ruled(0, 1).splitlines(keepends=True))
+    reader = NpuSmiReader("a.txt")
+    found = [*reader.feed(text.encode()), *reader.finish()]
+    assert [(one.npu, one.health) for one in found] == [(0, "OK"), (1, "OK")] and reader.problems == ()
+    cut = text[: text.rindex(prefix)].encode()
+    assert [one.kind for one in read(cut).problems] == ["cut-off"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "code"),
+    [
+        ("sudo: npu-smi: command not found", "missing", None),
+        ("-bash: npu-smi：未找到命令", "missing", None),
+        ("zsh: command not found: npu-smi", "missing", None),
+        ("/bin/sh: 1: npu-smi: not found", "missing", None),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'npu-smi'", "missing", None),
+        (
+            "OCI runtime exec failed: exec failed: unable to start container process: "
+            'exec: "npu-smi": executable file not found in $PATH: unknown',
+            "missing",
+            None,
+        ),
+        (
+            'exec failed: exec: "/usr/local/bin/npu-smi": stat /usr/local/bin/npu-smi: no such file or directory',
+            "missing",
+            None,
+        ),
+        ("bash: /usr/local/bin/npu-smi: 权限不够", "denied", None),
+        ("npu-smi: symbol lookup error: npu-smi: undefined symbol: dcmi_get_x", "library", None),
+        (
+            "error while loading shared libraries: libdrvdsmi_host.so: cannot open shared object file",
+            "library",
+            None,
+        ),
+        ("DCMI module initialize failed, ret=-8005", "driver", -8005),
+        ("dcmi_init failed, ret = -8020", "occupied", -8020),
+        ("[ERROR] dcmi init fail -8006", "timeout", -8006),
+        ("dcmi module initialize failed. 错误码：-8002", "denied", -8002),
+    ],
+)
+def test_what_shells_and_containers_say_instead(
+    text: str, kind: str, code: int | None, tmp_path: Path
+) -> None:
+    for around in ("{}\n", "请联系管理员\n{}\nrc=255\n"):
+        found = [one for one in told(around.format(text)).messages]
+        assert [(one.kind, one.code) for one in found] == [(kind, code)]
+
+
+def test_the_last_of_many_messages_is_kept() -> None:
+    text = "dcmi module initialize failed. ret is -8005\n"
+    found = told(text * 300 + "dcmi module initialize failed. ret is -8020\n").messages
+    assert len(found) == 256 and found[-1].code == -8020 and found[-1].line == 301
