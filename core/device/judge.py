@@ -33,7 +33,9 @@ def notes_of(
     asked = settings or Settings()
     if not snapshot.is_known:
         return (unreachable(snapshot),)
-    found: list[Note] = [*_machine(snapshot)]
+    found: list[Note] = [*_machine(snapshot), *_gone(snapshot, history)]
+    if snapshot.state != "ok":
+        found.append(unreachable(snapshot))
     for chip in snapshot.chips:
         found += _health(snapshot, chip, history)
         found += _heat(snapshot, chip, history, asked)
@@ -56,6 +58,8 @@ def unreachable(snapshot: Snapshot) -> Note:
     if state == "unknown" and snapshot.message:
         key, code = "state-said", words(TEXTS, "said", text=safe_text(snapshot.message, 200))
     text = words(TEXTS, key, code=code) if "{code}" in TEXTS[key][0] else TEXTS[key]
+    if snapshot.is_known:
+        text = words(TEXTS, "state-since", state=text)
     step = words(TEXTS, f"next-{state}")
     if snapshot.is_container and snapshot.missing and snapshot.state == "driver not reachable":
         step = words(TEXTS, "next-container", missing=", ".join(snapshot.missing))
@@ -76,6 +80,30 @@ def unreachable(snapshot: Snapshot) -> Note:
         figures,
         source=snapshot.source,
     )
+
+
+def _gone(snapshot: Snapshot, history: History | None) -> Iterator[Note]:
+    """Chips that polls before told of and the last one does not."""
+    known = {one.key for one in snapshot.chips}
+    keys = [one for one in (history.keys if history is not None else ()) if one not in known]
+    has_several = any(chip for _, chip in (*keys, *known))
+    for npu, chip in keys if history is not None else ():
+        healths = history.healths((npu, chip))
+        time_ns, health = healths[-1] if healths else (None, "?")
+        figures = {"npu": npu if npu >= 0 else None, "chip": chip, "what": "device", "health_before": health}
+        yield Note(
+            "change",
+            "warning",
+            "suspect",
+            (npu, chip),
+            f"NPU {npu} chip {chip}" if has_several else f"NPU {npu}",
+            words(TEXTS, "gone", health=safe_text(health, 20), at=_at(time_ns)),
+            TEXTS["gone-next"],
+            TEXTS["short-gone"],
+            {name: value for name, value in figures.items() if value is not None},
+            is_unwell=True,
+            source=snapshot.source,
+        )
 
 
 # ---- helpers ----

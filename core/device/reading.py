@@ -11,6 +11,7 @@ from typing import Any
 
 from npulse.core.findings import Problem
 from npulse.core.formats.log_lines import LogNotes, log_windows
+from npulse.core.formats.npu_smi.messages import is_of_call
 from npulse.core.formats.npu_smi.reader import NpuSmiReader
 from npulse.core.formats.npu_smi.records import ChipSample, SmiBlock, SmiIds, SmiProcess, SmiText
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -109,7 +110,7 @@ class TextReader:
         told = self._reader.told
         since = told.table.poll if told.table is not None else -1
         samples = [one for one in self._last.values() if one.poll >= since]
-        snapshot = snapshot_of(told, samples, source=self._name)
+        snapshot = _refused(snapshot_of(told, samples, source=self._name), told, samples)
         self._history.add_counters(snapshot, told)
         problems = self._reader.problems
         keys = {(one.npu, one.chip) for one in samples} | {(one.npu, one.chip) for one in told.blocks}
@@ -161,6 +162,9 @@ def with_more(base: Reading, others: Iterable[Reading]) -> Reading:
             tool_version=told.tool_version or one.told.tool_version,
         )
     snapshot = snapshot_of(told, base.samples, source=base.snapshot.source)
+    if base.snapshot.is_known and base.snapshot.state != "ok":
+        last = base.snapshot
+        snapshot = replace(snapshot, state=last.state, code=last.code, message=last.message)
     for one in listed:
         base.history.add_counters(snapshot, one.told)
     problems = tuple(problem for one in (base, *listed) for problem in one.problems)
@@ -170,6 +174,14 @@ def with_more(base: Reading, others: Iterable[Reading]) -> Reading:
 def read_snapshot(path: Path, *, root: Path | None = None) -> Snapshot:
     """The last state of each chip in a file; InputError where there is no such file."""
     return read_device(path, root=root).snapshot
+
+
+def tells_of_cards(path: Path) -> bool:
+    """Whether there is a table, a row of `watch` or what npu-smi prints instead in a file; InputError."""
+    found = read_device(path)
+    return (
+        bool(found.samples) or found.told.table is not None or found.snapshot.state not in ("ok", "unknown")
+    )
 
 
 def snapshots_of(manifest: Mapping[str, Any]) -> tuple[Snapshot | None, Snapshot | None]:
@@ -232,6 +244,17 @@ def _state(told: SmiText, has_chips: bool) -> tuple[State, int | None, str]:
         if state is not None:
             return state, message.code, message.text
     return "unknown", None, next((one.text for one in told.messages), "")
+
+
+def _refused(snapshot: Snapshot, told: SmiText, samples: Iterable[ChipSample]) -> Snapshot:
+    """With the state that the last call told where it told no chips any more: those of before are kept."""
+    last = max((one.line for one in samples), default=None)
+    message = next((one for one in reversed(told.messages) if is_of_call(one)), None)
+    if last is None or message is None or message.line < last:
+        return snapshot
+    return replace(
+        snapshot, state=_STATES.get(message.kind, "unknown"), code=message.code, message=message.text
+    )
 
 
 def _driver_version(told: SmiText) -> str | None:

@@ -41,7 +41,7 @@ def verdict_of(found: Devices) -> Verdict:
     snapshots = [one.snapshot for one in found.sources]
     has_unknown = (
         main is None
-        or any(not one.is_known for one in snapshots)
+        or any(not one.is_known or one.state != "ok" for one in snapshots)
         or any(chip.health not in (_OK, "Warning", "Alarm", "Critical") for chip in main.snapshot.chips)
     )
     findings = [note.finding("en") for note in found.notes]

@@ -18,7 +18,11 @@ from npulse.core.run.selection import Reports, Selection, ranks_hint, selections
 from .analyse import TEXT, Devices, analyse, has_snapshots
 from .changes import changes
 from .criteria import Criteria, Settings
+from .reading import tells_of_cards
 from .report import report
+
+MAX_ASKED_BYTES = 64 << 20
+"""A file that does not look like npu-smi's is read to the end only up to this size."""
 
 
 def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
@@ -39,11 +43,26 @@ def selections(run: Run, options: AnalysisOptions) -> list[Selection]:
         return artifact.kind == TEXT or has_snapshots(artifact, root)
 
     return selections_of(
-        run,
+        _with_text(run),
         options,
         lambda artifacts: any(map(tells, artifacts)),
         is_own=lambda artifact: options.rank is None or artifact.rank in (None, options.rank),
     )
+
+
+def _with_text(run: Run) -> Run:
+    """A file that somebody named is text of npu-smi if it tells of cards, whatever stands around it."""
+    is_asked = not run.artifacts and not run.path.is_dir()
+    if not is_asked:
+        return run
+    try:
+        state = os.stat(run.path)
+        if state.st_size > MAX_ASKED_BYTES or not tells_of_cards(run.path):
+            return run
+    except (OSError, InputError):
+        return run
+    found = Artifact(TEXT, run.path, run.path.name, state.st_size, state.st_mtime_ns)
+    return replace(run, rounds=(Round("", (found,)),))
 
 
 def look(

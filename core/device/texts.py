@@ -33,6 +33,19 @@ TEXTS: dict[str, Words] = {
         "该 npu-smi 文本没有设备状态信息",
     ),
     "state-said": ("npu-smi says{code}: nothing is known of devices", "npu-smi 输出{code}：设备情况未知"),
+    "state-since": (
+        "asked again: {state}; the figures here are of before",
+        "再次查询时：{state}；此处为此前的数据",
+    ),
+    "gone": (
+        "was told of before (health {health}{at}) and is missing in the last poll",
+        "此前存在（健康状态 {health}{at}），最后一次查询中缺失",
+    ),
+    "gone-next": (
+        "lspci | grep -i d80; dmesg | tail -50; the card may have dropped off the bus",
+        "lspci | grep -i d80; dmesg | tail -50；该卡可能已掉卡",
+    ),
+    "short-gone": ("gone", "消失"),
     "said": (" '{text}'", "“{text}”"),
     "code": (" (code {code})", "（错误码 {code}）"),
     "next-npu-smi missing": (

@@ -275,3 +275,63 @@ def test_the_front_door(tmp_path: Path) -> None:
     assert list(frame["temperature_c"]) == [46, 91] and frame["frequency_mhz"].isna().all()
     path.write_text(said("unreachable", "info"))
     assert npulse.device(path).max_error != npulse.device(path).max_error, "not known: NaN"
+
+
+def with_chip_1(text: str, health: str = "OK") -> str:
+    return text.replace(
+        "| 1     910B3               | OK      ", f"| 1     910B3               | {health:<8}"
+    )
+
+
+def without_chip_1(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.startswith("| 1 "))
+    return "".join(lines[:at] + lines[at + 3 :])
+
+
+def test_a_chip_that_later_polls_do_not_have_is_told(tmp_path: Path) -> None:
+    text, path = said("idle", "info"), tmp_path / "npu_smi.txt"
+    assert with_chip_1(text, "Alarm") != text
+    path.write_text(with_chip_1(text, "Alarm") + without_chip_1(text))
+    found = report(path)
+    (gone,) = (one for one in found.findings if one.rule == "device.change")
+    assert (gone.severity, gone.subject, gone.figures["health_before"]) == ("warning", "NPU 1", "Alarm")
+    assert found.verdict == "warn"
+    path.write_text(without_chip_1(text) + text)
+    assert not any(one.rule == "device.change" for one in report(path).findings)
+
+
+@pytest.mark.parametrize(
+    ("message", "state"),
+    [
+        ("dcmi module initialize failed. ret is -8005", "driver not reachable"),
+        ("dcmi model initialized failed, because the device is used. ret is -8020", "occupied"),
+        ("bash: npu-smi: command not found", "npu-smi missing"),
+    ],
+)
+def test_a_last_call_that_told_nothing_is_no_pass(tmp_path: Path, message: str, state: str) -> None:
+    text, path = said("idle", "info"), tmp_path / "npu_smi.txt"
+    path.write_text(f"{message}\n{text}")
+    assert report(path).verdict in ("pass", "warn") and report(path).summary["state"] == "ok"
+    path.write_text(f"{text}\n{message}\n")
+    found = report(path)
+    assert (found.verdict, found.summary["state"]) == ("unknown", state)
+    assert "unreachable" in rules(found) and found.counts["chips"] == found.tables["device"].n_rows
+
+
+def test_a_refused_value_is_no_refused_call(tmp_path: Path) -> None:
+    path = tmp_path / "npu_smi.txt"
+    path.write_text(said("idle", "info") + "\nThis device does not support querying pcie-err.\n")
+    assert report(path).summary["state"] == "ok"
+
+
+@pytest.mark.parametrize("prefix", ["> ", "    ", "[pod/job-0/main] "])
+def test_a_named_file_is_read_whatever_stands_around_the_table(tmp_path: Path, prefix: str) -> None:
+    path = tmp_path / "pasted.log"
+    path.write_text("".join(prefix + line for line in said("idle", "info").splitlines(keepends=True)))
+    plain = tmp_path / "plain.txt"
+    plain.write_text(said("idle", "info"))
+    assert report(path).counts["chips"] == report(plain).counts["chips"]
+    path.write_text("name: value\nkey : 3\n")
+    with pytest.raises(InputError):
+        report(path)
