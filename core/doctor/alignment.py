@@ -55,6 +55,7 @@ def pairings(environment: Environment, teller: Teller) -> tuple[Pairing, ...]:
             _ops,
             _vllm,
             _numpy,
+            _triton,
             _python,
             _arch,
         )
@@ -318,6 +319,22 @@ def _numpy(environment: Environment, teller: Teller) -> Iterator[Pairing]:
         torch=torch.version,
     )
     yield Pairing("numpy", "torch", "doubtful", finding)
+
+
+def _triton(environment: Environment, teller: Teller) -> Iterator[Pairing]:
+    triton, ascend = environment.packages.get("triton"), environment.packages.get("triton_ascend")
+    if triton is None or ascend is None:
+        return
+    finding = teller.finding(
+        "triton",
+        f"triton {triton.version}",
+        "two-tritons",
+        triton.place,
+        next_step=teller.text("next-triton", ascend=ascend.version),
+        triton=triton.version,
+        ascend=ascend.version,
+    )
+    yield Pairing("triton", "triton_ascend", "doubtful", finding)
 
 
 # ---- parts of CANN ----

@@ -48,7 +48,9 @@ class Case:
             return teller.text("next-torch", torch=wanted) if wanted else teller.text("repair-torch")
         if owner == "torch_npu":
             return teller.text("repair-torch-npu", cann=release or "?")
-        return teller.text(f"repair-{owner or 'unknown'}")
+        if not owner:
+            return teller.text("repair-unknown", library=self.first.told.library.rsplit("/", 1)[-1])
+        return teller.text(f"repair-{owner}")
 
 
 def static_tls(case: Case) -> Finding | None:
@@ -150,6 +152,31 @@ def no_attribute(case: Case) -> Finding | None:
             module=module,
         )
     return None
+
+
+_OPERATORS: dict[str, str] = {
+    **{"npu": "torch_npu", "_C_ascend": "vllm-ascend", "vllm": "vllm-ascend", "atb": "torch_npu"},
+}
+"""Whose operators are in a namespace of torch.ops."""
+
+
+def no_torch_op(case: Case) -> Finding | None:
+    """An operator that a compiled extension should have registered; None for those that are not known."""
+    told, teller = case.first.told, case.teller
+    package = _OPERATORS.get(told.library)
+    if package is None:
+        return None
+    is_own = package == "vllm-ascend"
+    return teller.finding(
+        "operator",
+        f"torch.ops.{told.library}.{told.wanted}",
+        "no-torch-op",
+        case.first.place,
+        next_step=teller.text("next-rebuild") if is_own else teller.text("next-versions-of", name="torch"),
+        figures={"operator": told.wanted, "package": package},
+        operator=told.wanted,
+        package=package,
+    )
 
 
 _MODULES: dict[str, Owner] = {

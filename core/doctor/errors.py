@@ -12,7 +12,7 @@ from . import complaints
 from .complaints import Case
 from .facts import Environment, Error
 from .libraries import Owner, owner_of_library, owner_of_symbol
-from .paths import nnal_script
+from .paths import nnal_script, toolkit_script
 from .releases import base_version, paired_driver
 from .telling import Teller
 
@@ -112,6 +112,8 @@ def _asker(library: str) -> Owner:
         ("/torch_npu/", "torch_npu"),
         ("/torch/", "torch"),
         ("/mindie/", "mindie"),
+        ("/ascend-toolkit/", "toolkit"),
+        ("/cann/", "toolkit"),
     ):
         if part in library:
             return owner  # type: ignore[return-value]
@@ -154,6 +156,11 @@ def _symbol_repair(case: Case, owner: Owner, is_mixed_nnal: bool) -> str:
             if paired
             else teller.text("next-driver-newer")
         )
+    if not owner and _asker(case.first.told.library) == "toolkit":
+        # one of its libraries with one of another toolkit
+        return teller.text("next-one-toolkit", script=toolkit_script(environment))
+    if not owner:
+        return teller.text("next-rebuild")
     return case.repair(owner)
 
 
@@ -193,6 +200,7 @@ _MAKERS: dict[str, Callable[[Case], Finding | None]] = {
     "torch-needed": complaints.torch_needed,
     "numpy-abi": complaints.numpy_abi,
     "no-attribute": complaints.no_attribute,
+    "no-torch-op": complaints.no_torch_op,
     "no-module": complaints.no_module,
     "backend": complaints.backend,
     "no-operator": complaints.no_operator,

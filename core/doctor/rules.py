@@ -9,6 +9,7 @@ _NONE = ("cannot be silenced", "不可关闭")
 _VENDOR = ("the vendor's version files and their rules of compatibility", "厂商版本文件及其兼容规则")
 _TABLES = ("the vendor's tables of versions that go together", "厂商版本配套表")
 _LOADER = ("what the loader or Python printed", "加载器或 Python 的输出")
+_TRITON = ("the maintainers of triton-ascend and vLLM Ascend", "triton-ascend 与 vLLM Ascend 的维护者")
 _OWN = ("npulse's own", "npulse 自有规则")
 _ANY = ("any", "出现即报")
 
@@ -257,6 +258,16 @@ RULES: tuple[Rule, ...] = (
             "二者二进制接口不同。仅由版本推断时（torch 早于 2.3）为警告。",
         ),
         source=_LOADER,
+    ),
+    _rule(
+        "triton",
+        "warning",
+        ("triton beside triton_ascend", "同时安装 triton 与 triton_ascend"),
+        (
+            "Both bring the Python package triton; which of them is imported depends on the order in which they were installed.",
+            "二者都提供 Python 包 triton；导入哪一个取决于安装顺序。",
+        ),
+        source=_TRITON,
     ),
     _rule(
         "import",

@@ -207,6 +207,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{what} is not there: {module} is of another version than the code expects.",
         "没有 {what}：{module} 的版本与代码要求的不同。",
     ),
+    "no-torch-op": (
+        "{package} did not register {operator}: it was built for another torch, or is of another version than its caller.",
+        "{package} 未注册算子 {operator}：它是为其他 torch 版本编译的，或与调用方版本不一致。",
+    ),
+    "two-tritons": (
+        "triton {triton} and triton_ascend {ascend} are both installed and write the same folder triton.",
+        "同时安装了 triton {triton} 和 triton_ascend {ascend}，二者写入同一个 triton 目录。",
+    ),
+    "next-triton": (
+        "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={ascend}",
+        "pip uninstall -y triton; pip install --force-reinstall --no-deps triton-ascend=={ascend}",
+    ),
     "no-module": ("Python does not find {name}.", "Python 找不到 {name}。"),
     "no-module-cann": (
         "{name} is missing, which CANN's Python modules need.",
@@ -405,8 +417,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "安装该包的 CPU 或 NPU 构建（torch：--index-url https://download.pytorch.org/whl/cpu）",
     ),
     "repair-unknown": (
-        "find / -name 'LIBRARY*'; add its folder to LD_LIBRARY_PATH",
-        "find / -name '库名*'；将其目录加入 LD_LIBRARY_PATH",
+        "find / -name '{library}*'; add its folder to LD_LIBRARY_PATH",
+        "find / -name '{library}*'；将其目录加入 LD_LIBRARY_PATH",
     ),
     # ---- whose ----
     "owner-nnal": ("NNAL (ATB)", "NNAL（ATB）"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .itanium import demangle, name_of, namespace_of
+from .npu_smi.messages import is_of_call, message_of
 
 MAX_ERRORS = 2_000
 
@@ -20,6 +21,7 @@ ErrorKind = Literal[
     "torch-needed",
     "numpy-abi",
     "no-attribute",
+    "no-torch-op",
     "no-module",
     "backend",
     "no-operator",
@@ -185,6 +187,11 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], int, str], Lo
         _made("no-attribute", library="module", wanted="name"),
     ),
     (
+        "_OpNamespace",
+        re.compile(r"'_OpNamespace' '(?P<module>\w{1,60})' object has no attribute '(?P<name>\w{1,120})'"),
+        _made("no-torch-op", library="module", wanted="name"),
+    ),
+    (
         "No module named",
         re.compile(r"No module named '?(?P<name>[\w.]+)'?"),
         _made("no-module", wanted="name"),
@@ -241,11 +248,6 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], int, str], Lo
         _made("driver-unreachable", wanted="code"),
     ),
     (
-        "npu-smi",
-        re.compile(r"npu-smi: (?:command )?not found|command not found: npu-smi|npu-smi: No such file"),
-        _made("driver-unreachable"),
-    ),
-    (
         "ersion mismatch",
         re.compile(
             r"CANN version mismatch\. The build version is (?P<built>[\w.]+),? but the current "
@@ -289,6 +291,9 @@ def _first(number: int, text: str) -> LoaderError | None:
             found = form.search(text, max(0, at - _WINDOW), at + _WINDOW)
             if found is not None:
                 return make(found, number, text)
+    said = message_of(text, number) if "npu-smi" in text or "dcmi" in text.lower() else None
+    if said is not None and is_of_call(said) and said.kind != "library":
+        return LoaderError("driver-unreachable", number, said.text, wanted=str(said.code or ""))
     code = _CODE.search(text) if "E" in text else None
     if code is not None and not _TIME.match(text):
         return LoaderError("code", number, _excerpt(code, text), wanted=code["code"])

@@ -82,11 +82,18 @@ _BARE = re.compile(
     rf"{_BEFORE}[`*|\s]*(?P<name>{_NAME})[`*]*(?:\s+[Vv]ersion)?\s*[:=|\s]\s*[`*vV]*(?P<version>{_VERSION})[`*|\s]*"
     r"(?:\([^()]{0,60}\)\s*|pypi_0\s+pypi\s*)?[,;]?\Z"
 )
+_DESCRIBED = re.compile(rf"(?P<name>{_NAME})\s+(?:\(!\)\s+)?(?P<version>{_VERSION})\s{{2,}}[A-Z\"].*\Z")
+"""A row of `poetry show`: no header stands above it."""
+_BRANCH = re.compile(
+    rf"[\s│├└─|`+-]*(?P<name>{_NAME})(?:\[[^\]]{{0,80}}\])? v(?P<version>{_VERSION})(?: \(\*\))?\s*\Z"
+)
+"""A line of `uv tree`."""
 _FILE = re.compile(rf"\s*(?P<name>{_NAME})\s*@\s*\S")
 _HEAD = re.compile(r"\s*(?:#\s*)?(?:Package\s+Version|Name\s+Version\s+Build)\b")
 _RULER = re.compile(r"\s*-{3,}[\s-]*\Z")
-_SHOWN_NAME = re.compile(rf"\s*Name:\s*(?P<name>{_NAME})\s*\Z")
-_SHOWN_VERSION = re.compile(rf"\s*Version:\s*(?P<version>{_VERSION})\s*\Z")
+_SHOWN_NAME = re.compile(rf"\s*(?:Name:|name =)\s*\"?(?P<name>{_NAME})\"?\s*\Z")
+"""Of `pip show` and of a lock file."""
+_SHOWN_VERSION = re.compile(rf"\s*(?:Version:|version =)\s*\"?(?P<version>{_VERSION})\"?\s*\Z")
 _WHEEL = re.compile(
     rf"(?P<name>[A-Za-z0-9][\w.]{{0,80}})-(?P<version>{_VERSION.replace('+-]', '+]')})-(?:\d\w{{0,20}}-)?"
     r"(?P<python>(?:cp|py)\d\w{0,20}(?:\.\w+){0,3})-(?P<abi>\w{1,20})-(?P<platform>[\w.]{1,120})\.whl"
@@ -134,7 +141,7 @@ def _each(lines: Iterable[tuple[int, str]], in_table: bool, shown: str) -> Itera
 
 
 def _weak(number: int, text: str) -> Iterator[Listed]:
-    bare = _BARE.match(text)
+    bare = _BARE.match(text) or _DESCRIBED.match(text) or _BRANCH.match(text)
     if bare is not None and normal_name(bare["name"]) in KNOWN:
         yield Listed(normal_name(bare["name"]), bare["version"], number)
         return

@@ -528,3 +528,71 @@ def test_both_languages_have_all_texts() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
     for rule in RULES:
         assert all((*rule.title, *rule.meaning, *rule.threshold, *rule.source, *rule.silence))
+
+
+# ---- what maintainers named ----
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "severity", "step"),
+    [
+        (
+            'OCI runtime exec failed: exec failed: unable to start container process: exec: "npu-smi": executable file not found in $PATH: unknown',
+            "env.driver-state",
+            "warning",
+            "--device=/dev/davinci0",
+        ),
+        ("bash: npu-smi: 未找到命令", "env.driver-state", "warning", "--device=/dev/davinci0"),
+        ("sudo: npu-smi: command not found", "env.driver-state", "warning", "--device=/dev/davinci0"),
+        (
+            "dcmi module initialize failed. ret is -8020",
+            "env.driver-state",
+            "error",
+            "--device=/dev/davinci0",
+        ),
+        (
+            "AttributeError: '_OpNamespace' '_C_ascend' object has no attribute 'weak_ref_tensor'",
+            "env.operator",
+            "error",
+            "--force-reinstall",
+        ),
+        (
+            "AttributeError: '_OpNamespace' 'npu' object has no attribute 'npu_moe_init_routing_v2'",
+            "env.operator",
+            "error",
+            "pip list | grep torch",
+        ),
+        ("triton==3.2.0\ntriton-ascend==3.2.0rc4", "env.triton", "warning", "pip uninstall -y triton"),
+        (
+            "/usr/local/Ascend/ascend-toolkit/8.0.RC3.alpha003/aarch64-linux/lib64/libruntime.so: undefined symbol: "
+            "_ZN12ErrorManager19ATCReportErrMessageESsRKSt6vectorISsSaISsEES4_",
+            "env.symbol",
+            "error",
+            "set_env.sh",
+        ),
+        (
+            "ImportError: libfoo_bar.so.3: cannot open shared object file: No such file or directory",
+            "env.library",
+            "error",
+            "libfoo_bar.so.3*",
+        ),
+    ],
+)
+def test_what_maintainers_named(text: str, rule: str, severity: str, step: str) -> None:
+    found = environment(text)
+    assert grave(found) == [(rule, severity)]
+    assert step in first(found).next_step
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AttributeError: '_OpNamespace' 'image' object has no attribute 'decode_jpeg'",
+        "triton-ascend==3.2.0rc4",
+        "triton==3.2.0",
+        "npu-smi 25.2.0 Version: 25.2.0",
+        "run npu-smi info to see the cards; dcmi is a library",
+    ],
+)
+def test_what_is_no_conflict(text: str) -> None:
+    assert grave(environment(text)) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.formats.package_lists import normal_name, packages_in, requirements_in, wheels_in
+from npulse.core.formats.package_lists import KNOWN, normal_name, packages_in, requirements_in, wheels_in
 
 
 def listed(text: str) -> list[tuple[str, str, int]]:
@@ -135,3 +135,27 @@ def test_hostile_lines_take_no_time(line: str) -> None:
     numbered = [(number, line) for number in range(20)]
     list(packages_in(numbered)), list(wheels_in(numbered)), list(requirements_in(numbered))
     assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "numpy      1.26.4     Fundamental package for array computing\n"
+        "torch      2.6.0      Tensors and dynamic neural networks\n"
+        "torch-npu  (!) 2.6.0  Bridge between PyTorch and NPU\n",
+        '[[package]]\nname = "numpy"\nversion = "1.26.4"\ndescription = ""\n\n'
+        '[[package]]\nname = "torch"\nversion = "2.6.0"\n\n[[package]]\nname = "torch-npu"\nversion = "2.6.0"\n',
+        "job v0.1.0\n├── numpy v1.26.4\n├── torch v2.6.0\n│   ├── filelock v3.13\n└── torch-npu v2.6.0 (*)\n",
+        "job v0.1.0\n|-- numpy v1.26.4\n|-- torch[opt] v2.6.0\n`-- torch-npu v2.6.0\n",
+    ],
+    ids=["poetry show", "lock file", "uv tree", "uv tree in ASCII"],
+)
+def test_lists_of_poetry_and_uv(text: str) -> None:
+    lines = list(enumerate(text.splitlines(), 1))
+    found = {one.name: one.version for one in packages_in(lines) if one.name in KNOWN}
+    assert found == {"numpy": "1.26.4", "torch": "2.6.0", "torch_npu": "2.6.0"}
+
+
+@pytest.mark.parametrize("text", ["torch 2.6.0 is what I have", "torch 2.1.0 and torch_npu 2.1.0"])
+def test_a_sentence_is_no_list(text: str) -> None:
+    assert list(packages_in([(1, text)])) == []
