@@ -76,7 +76,7 @@ def texts_in(artifacts: Sequence[Artifact]) -> list[Artifact]:
 
 
 def manifest_of(artifact: Artifact, root: Path) -> Mapping[str, Any]:
-    """What a round's manifest says; nothing where it is broken: other areas tell that."""
+    """What a round's manifest says; nothing where it is broken: `analyse` tells that."""
     try:
         return read_manifest(artifact.path, root=root)
     except InputError:
@@ -119,6 +119,7 @@ def analyse(
             continue
         problems += found.problems
         readings[artifact.relative] = found
+    problems += broken_manifests(artifacts, root)
     sources = sorted([*_recorded(artifacts, root), *_grouped(readings)], key=lambda one: _SIDES[one.side])
     if not sources and refused:
         raise refused[0]
@@ -177,6 +178,16 @@ def _read(
         raise InputError("the file cannot be read", path=artifact.path)
     reader: TextReader = generations[-1].reader
     return reader.reading() if is_fresh(artifact.path) else reader.ended()
+
+
+def broken_manifests(artifacts: Sequence[Artifact], root: Path) -> Iterator[Problem]:
+    """Manifests that cannot be read: nobody knows which cards they told of."""
+    for artifact in artifacts:
+        if artifact.kind == MANIFEST:
+            try:
+                read_manifest(artifact.path, root=root)
+            except InputError as error:
+                yield Problem.from_error(error, artifact.relative)
 
 
 def _recorded(artifacts: Sequence[Artifact], root: Path) -> Iterator[Source]:

@@ -15,7 +15,7 @@ from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Round, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 
-from .analyse import TEXT, Devices, analyse, has_snapshots
+from .analyse import MANIFEST, TEXT, Devices, analyse, broken_manifests, has_snapshots
 from .changes import changes
 from .criteria import Criteria, Settings
 from .reading import tells_of_cards
@@ -31,6 +31,11 @@ def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
     if options.rank is not None and texts:
         known = ranks_hint(one.rank for one in texts)
         return InputError(f"no output of npu-smi of rank {options.rank} here", path=run.path, hint=known)
+    manifests = [one for one in run.artifacts if one.kind == MANIFEST]
+    broken = next(broken_manifests(manifests, run.path if run.path.is_dir() else run.path.parent), None)
+    if broken is not None:
+        hint = f"{broken.artifact}: {broken.message}"
+        return InputError("holds no snapshot of cards that can be read", path=run.path, hint=hint)
     hint = "npu-smi info > npu_smi.txt; of this machine now: npulse device --now"
     return InputError("holds no output of npu-smi and no snapshot of cards", path=run.path, hint=hint)
 
@@ -129,7 +134,7 @@ def report_of(
     if len(paths) < 2:
         return REPORTS.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
     root = Path(os.path.commonpath([os.path.abspath(path) for path in paths]))
-    runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in paths]
+    runs = [_with_text(discover(path, progress=progress, is_cancelled=is_cancelled)) for path in paths]
     for run in runs:
         REPORTS.newest(run, options)
     artifacts = tuple(

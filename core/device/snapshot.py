@@ -178,11 +178,11 @@ class Snapshot:
         """The same back. Never raises: of a hostile or newer table what cannot be used is left out."""
         state = told.get("state")
         own = _taken(cls, told, ("chips", "processes", "listed_npus", "missing", "state"))
-        chips = [_chip(one) for one in _mappings(told.get("chips"), MAX_CHIPS)]
+        chips = _chips(told.get("chips"))
         processes = [_process(one) for one in _mappings(told.get("processes"), MAX_PROCESSES)]
         return cls(
             state=state if isinstance(state, str) and state in STATES else "unknown",  # type: ignore[arg-type]
-            chips=tuple(one for one in chips if one is not None),
+            chips=chips,
             processes=tuple(one for one in processes if one is not None),
             listed_npus=tuple(n for n in _list(told.get("listed_npus")) if _is_whole(n)),
             missing=tuple(one for one in _list(told.get("missing"))[:16] if _is_text(one)),
@@ -255,6 +255,16 @@ def _taken(kind: Any, told: Mapping[str, Any], without: Sequence[str]) -> dict[s
 def _ids(told: Mapping[str, Any]) -> Key | None:
     npu, chip = told.get("npu"), told.get("chip", 0)
     return (npu, chip) if _is_whole(npu) and _is_whole(chip) else None  # type: ignore[return-value]
+
+
+def _chips(value: Any) -> tuple[ChipState, ...]:
+    """Those of a table; all that cannot be used are one chip of which nothing is known: never no chip."""
+    listed = value if isinstance(value, list) else []
+    taken = [_chip(one) if isinstance(one, Mapping) else None for one in listed[:MAX_CHIPS]]
+    chips = [one for one in taken if one is not None]
+    if len(chips) < len(listed):
+        chips = [*chips[: MAX_CHIPS - 1], ChipState(-1, 0)]
+    return tuple(chips)
 
 
 def _chip(told: Mapping[str, Any]) -> ChipState | None:

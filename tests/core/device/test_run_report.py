@@ -335,3 +335,32 @@ def test_a_named_file_is_read_whatever_stands_around_the_table(tmp_path: Path, p
     path.write_text("name: value\nkey : 3\n")
     with pytest.raises(InputError):
         report(path)
+
+
+def test_chips_of_a_manifest_that_cannot_be_used_are_not_left_out(tmp_path: Path) -> None:
+    good = '{npu = 0, chip = 0, health = "OK"}'
+    path = tmp_path / "round.toml"
+    for more in (', {npu = "1", health = "Alarm"}', ", 5", ', {health = "OK"}', ("," + good) * 600):
+        path.write_text(
+            f'npulse = "0.1.0"\nkind = "performance"\n[device.after]\nstate = "ok"\nchips = [{good}{more}]\n'
+        )
+        found = report(tmp_path)
+        assert found.verdict == "unknown" and found.counts["health_not_told"] == 1
+
+
+def test_a_manifest_that_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
+    (tmp_path / "round.toml").write_text('npulse = "0.1.0"\nkind = [')
+    with pytest.raises(InputError) as raised:
+        report(tmp_path)
+    assert "round.toml" in (raised.value.hint or "")
+    (tmp_path / "npu_smi.txt").write_text(said("idle", "info"))
+    found = report(tmp_path)
+    assert found.verdict == "incomplete" and [one.artifact for one in found.problems] == ["round.toml"]
+
+
+def test_several_files_with_something_around_their_tables(tmp_path: Path) -> None:
+    text = "".join("> " + line for line in said("idle", "info").splitlines(keepends=True))
+    paths = [tmp_path / "a.log", tmp_path / "b.log"]
+    for path in paths:
+        path.write_text(text)
+    assert report_of(paths, OPTIONS).report.counts["sources"] == 2
