@@ -84,10 +84,12 @@ def unreachable(snapshot: Snapshot) -> Note:
 
 def _gone(snapshot: Snapshot, history: History | None) -> Iterator[Note]:
     """Chips that polls before told of and the last one does not."""
+    if history is None:
+        return
     known = {one.key for one in snapshot.chips}
-    keys = [one for one in (history.keys if history is not None else ()) if one not in known]
+    keys = [one for one in history.keys if one not in known]
     has_several = any(chip for _, chip in (*keys, *known))
-    for npu, chip in keys if history is not None else ():
+    for npu, chip in keys:
         healths = history.healths((npu, chip))
         time_ns, health = healths[-1] if healths else (None, "?")
         figures = {"npu": npu if npu >= 0 else None, "chip": chip, "what": "device", "health_before": health}

@@ -58,6 +58,7 @@ def pairings(environment: Environment, teller: Teller) -> tuple[Pairing, ...]:
             _triton,
             _python,
             _arch,
+            _refused_wheels,
         )
         for pairing in check(environment, teller)
     )
@@ -451,3 +452,25 @@ def _arch(environment: Environment, teller: Teller) -> Iterator[Pairing]:
             arch=arch.value,
         )
         yield Pairing(name, "arch", "conflict", finding)
+
+
+def _refused_wheels(environment: Environment, teller: Teller) -> Iterator[Pairing]:
+    """Wheels that pip refused where the text does not tell what this machine is, or tells no difference."""
+    python = environment.value("python")
+    minor, arch = ".".join(python.split(".")[:2]), environment.value("arch")
+    for wheel, place in environment.wheels:
+        wanted = _python_of(wheel.python_tag)
+        is_told = (python and wanted and wanted != minor) or (arch and wheel.arch and wheel.arch != arch)
+        if not wheel.is_refused or is_told:
+            continue
+        finding = teller.finding(
+            "python",
+            f"{wheel.name} {wheel.version}",
+            "wheel-refused",
+            place,
+            severity="error",
+            next_step=teller.text("next-this-python"),
+            tag=wheel.python_tag,
+            platform=wheel.platform_tag,
+        )
+        yield Pairing(wheel.name, "pip", "conflict", finding)

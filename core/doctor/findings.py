@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from npulse.core.findings import Finding
+from npulse.core.formats.package_lists import Requirement
 from npulse.core.text import Lang
 
 from .alignment import pairings
 from .errors import error_findings
-from .facts import Environment, Package
+from .facts import Environment, Package, Place
 from .paths import default_script, path_findings, root_of, toolkit_script
 from .releases import base_version, release_key
 from .telling import Teller, as_inherited
@@ -30,6 +31,7 @@ _ORDER = (
         "env.symbol",
         "env.glibc",
         "env.numpy",
+        "env.triton",
         "env.driver-state",
         "env.operator",
         "env.set-env",
@@ -132,6 +134,9 @@ def _required(environment: Environment, teller: Teller) -> Iterator[Finding]:
         is_torch = one.package == "torch_npu" and one.needs == "torch" and one.spec.startswith("==")
         if is_torch and not is_same_base and is_told:
             continue  # told by the versions themselves
+        if one.package == "vllm" and one.needs == "torch" and _is_by_torch_npu(environment, found):
+            yield _asked_in_vain(environment, teller, one, place, found)
+            continue
         is_cpu = is_same_base and wanted.endswith("+cpu")
         step = teller.text("next-pip-cpu" if is_cpu else "next-pip", what=f"'{one.needs}{one.spec}'")
         yield teller.finding(
@@ -147,6 +152,32 @@ def _required(environment: Environment, teller: Teller) -> Iterator[Finding]:
             spec=one.spec,
             found=found,
         )
+
+
+def _is_by_torch_npu(environment: Environment, torch: str) -> bool:
+    """Whether this torch is the one that torch_npu needs: no other package can ask for another one."""
+    torch_npu = environment.version("torch_npu")
+    return bool(torch_npu) and base_version(torch_npu) == base_version(torch)
+
+
+def _asked_in_vain(
+    environment: Environment, teller: Teller, one: Requirement, place: Place, found: str
+) -> Finding:
+    return teller.finding(
+        "requirement",
+        f"{one.package} {one.version}",
+        "requirement-npu",
+        place,
+        severity="note",
+        role="benign",
+        figures={"needs": f"{one.needs}{one.spec}", "found": found},
+        package=one.package,
+        version=one.version,
+        needs=one.needs,
+        spec=one.spec,
+        found=found,
+        torch_npu=environment.version("torch_npu"),
+    )
 
 
 def _is_torch_told(environment: Environment) -> bool:

@@ -54,6 +54,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{package} {version} needs {needs}{spec}, which is not on PyPI: pip takes the build with +cpu for another version.",
         "{package} {version} 需要 {needs}{spec}，PyPI 上没有：pip 把带 +cpu 的构建视为另一个版本。",
     ),
+    "requirement-npu": (
+        "{package} {version} asks for {needs}{spec}; torch_npu {torch_npu} needs {found}, which is there: pip's warning means nothing here.",
+        "{package} {version} 要求 {needs}{spec}；torch_npu {torch_npu} 需要 {found}，已安装：此处可忽略 pip 的警告。",
+    ),
     "two-installs": (
         "{name} is there twice: {version} and {other}; which one is imported depends on sys.path.",
         "{name} 出现两个版本：{version} 与 {other}；实际导入哪个取决于 sys.path。",
@@ -82,6 +86,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "python-wheel": (
         "this wheel is for Python {wanted}; here is Python {python}.",
         "该 wheel 用于 Python {wanted}；此处为 Python {python}。",
+    ),
+    "wheel-refused": (
+        "pip refused this wheel: it is for {tag} on {platform}.",
+        "pip 拒绝了该 wheel：它用于 {platform} 上的 {tag}。",
+    ),
+    "next-this-python": (
+        "python -V; uname -m; ldd --version; take the wheel for these",
+        "python -V; uname -m; ldd --version；选择与之相符的 wheel",
     ),
     "python-unsupported": (
         "torch_npu is not published for Python {python}.",

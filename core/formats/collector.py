@@ -60,6 +60,8 @@ _HEAD = re.compile(r"\|\s*npu-smi\s+(?P<tool>\S+)\s+Version:\s*(?P<driver>[^\s|]
 _SMI = re.compile(r"\s*npu-smi version:\s*(?P<tool>\S+)")
 _PYTHON = re.compile(r"\s*(?:[$#]\s*)?Python (?P<version>3\.\d+\.\d+\w*)\s*(?:\(|\Z)")
 _UNAME = re.compile(r"\bLinux\s+(?P<host>\S+)\s+(?P<kernel>\d+\.\d+\S*)\s.*?\b(?P<arch>aarch64|x86_64)\b")
+_MACHINE = re.compile(r"\s*(?:\S{0,80}[$#]\s*uname -m\s+)?(?P<arch>aarch64|x86_64)\s*\Z")
+"""What `uname -m` prints, on a line of its own."""
 _GCC = re.compile(r"\s*(?:gcc|g\+\+)(?:-\d+)? \([^()]*\)\s+(?P<version>\d+\.\d+[\w.]*)")
 _LDD = re.compile(r"\s*ldd \([^()]*\)\s+(?P<version>\d+\.\d+)")
 _SOURCED = re.compile(
@@ -137,6 +139,7 @@ def _of_commands(number: int, text: str) -> Iterator[Told]:
         (_PYTHON, "version", "python"),
         (_UNAME, "arch", "arch"),
         (_UNAME, "kernel", "kernel"),
+        (_MACHINE, "arch", "arch"),
         (_GCC, "version", "gcc"),
         (_LDD, "version", "glibc"),
         (_NPU_NAME, "name", "npu"),

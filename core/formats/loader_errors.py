@@ -248,6 +248,14 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], int, str], Lo
         _made("driver-unreachable", wanted="code"),
     ),
     (
+        "/dev/davinci",
+        re.compile(
+            r"(?:cannot access|无法访问) ?['\"‘]?(?P<code>/dev/davinci[*\w]{0,20})['\"’]?[:：] ?"
+            r"(?:No such file|没有那个文件|Permission denied|权限不够)"
+        ),
+        _made("driver-unreachable", wanted="code"),
+    ),
+    (
         "ersion mismatch",
         re.compile(
             r"CANN version mismatch\. The build version is (?P<built>[\w.]+),? but the current "

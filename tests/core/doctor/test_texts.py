@@ -596,3 +596,44 @@ def test_what_maintainers_named(text: str, rule: str, severity: str, step: str) 
 )
 def test_what_is_no_conflict(text: str) -> None:
     assert grave(environment(text)) == []
+
+
+REFUSED = "ERROR: torch_npu-2.5.1-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl is not a supported wheel on this platform.\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "rule", "words"),
+    [
+        ("", "env.python", "cp310"),
+        ("Python 3.10.12\nx86_64\n", "env.python", "cp310"),
+        ("Python 3.11.9\n", "env.python", "3.10"),
+        ("aarch64\n", "env.arch", "aarch64"),
+    ],
+)
+def test_a_wheel_that_pip_refused_is_an_error_whatever_is_told_of_the_machine(
+    more: str, rule: str, words: str
+) -> None:
+    found = environment(REFUSED + more)
+    assert grave(found) == [(rule, "error")] and words in first(found).message
+
+
+def test_the_torch_of_torch_npu_stays_whatever_vllm_asks_for() -> None:
+    asks = "vllm 0.11.0 requires torch==2.8.0, but you have torch 2.7.1 which is incompatible.\n"
+    found = environment(asks + "torch 2.7.1\ntorch-npu 2.7.1\n")
+    assert grave(found) == []
+    (note,) = all_findings(found)
+    assert (note.rule, note.role, note.next_step) == ("env.requirement", "benign", "")
+    assert grave(environment(asks)) == [("env.requirement", "warning")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls: cannot access '/dev/davinci*': No such file or directory",
+        "ls: 无法访问 '/dev/davinci*': 没有那个文件或目录",
+        "ls: cannot access '/dev/davinci_manager': Permission denied",
+    ],
+)
+def test_no_devices_in_a_container(text: str) -> None:
+    found = environment(text)
+    assert grave(found) == [("env.driver-state", "warning")] and "docker run" in first(found).next_step
