@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from npulse.core.formats.npu_smi.reader import NpuSmiReader
 from npulse.core.formats.npu_smi.records import ChipSample, SmiBlock, SmiIds, SmiProcess, SmiText
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 
-from ..files import shown_path
+from ..files import open_input, shown_path
 from .history import History
 from .snapshot import MAX_CHIPS, MAX_PROCESSES, ChipState, Key, Process, Snapshot, State
 
@@ -176,8 +176,16 @@ def read_snapshot(path: Path, *, root: Path | None = None) -> Snapshot:
     return read_device(path, root=root).snapshot
 
 
-def tells_of_cards(path: Path) -> bool:
-    """Whether there is a table, a row of `watch` or what npu-smi prints instead in a file; InputError."""
+def tells_of_cards(path: Path, words: Sequence[bytes]) -> bool:
+    """Whether there is a table, a row of `watch` or what npu-smi prints instead in a file.
+
+    words: only files that hold one of them are read, whatever their encoding. InputError, OSError.
+    """
+    file, _ = open_input(path)
+    with file:
+        raw = (file.read() or b"").replace(b"\0", b"")
+    if not any(word in raw for word in words):
+        return False
     found = read_device(path)
     return (
         bool(found.samples) or found.told.table is not None or found.snapshot.state not in ("ok", "unknown")

@@ -21,8 +21,10 @@ from .criteria import Criteria, Settings
 from .reading import tells_of_cards
 from .report import report
 
-MAX_ASKED_BYTES = 64 << 20
+MAX_ASKED_BYTES = 8 << 20
 """A file that does not look like npu-smi's is read to the end only up to this size."""
+WORDS = (b"npu-smi", b"| NPU", b"NpuID(Idx)", b"dcmi", b"DCMI", b"NPU card")
+"""One of them stands in every text that is looked for so."""
 
 
 def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
@@ -62,7 +64,7 @@ def _with_text(run: Run) -> Run:
         return run
     try:
         state = os.stat(run.path)
-        if state.st_size > MAX_ASKED_BYTES or not tells_of_cards(run.path):
+        if state.st_size > MAX_ASKED_BYTES or not tells_of_cards(run.path, WORDS):
             return run
     except (OSError, InputError):
         return run
