@@ -244,8 +244,8 @@ RULES: tuple[Rule, ...] = (
         "warning",
         ("what a round did to a chip", "本轮前后芯片的变化"),
         (
-            "Health that became worse, memory and processes that are left are warnings; temperature, frequency under load and processes that ended are notes.",
-            "健康变差、残留的内存与进程为警告；温度、负载下频率与结束的进程为提示。",
+            "Health that became worse, a chip that is gone (also in the last of many polls), memory and processes that are left are warnings; temperature, frequency under load and processes that ended are notes.",
+            "健康变差、消失的芯片（包括多次查询的最后一次）、残留的内存与进程为警告；温度、负载下频率与结束的进程为提示。",
         ),
         (
             "temperature: 10 C; memory: held_mb (1024 MB) that no process explains",
