@@ -22,8 +22,11 @@ from .msprobe import estimate_of, keep_fp32_files, size_basis_of, switch_of
 from .texts_dump import words
 
 CONFIG = "acl.json"
-SETTINGS = ("dump_mode", "dump_level", "dump_data", "dump_stats", "dump_op_switch", "input_data")
-"""What `settings` may hold, spelled as in acl.json; input_data: of msprobe offline_dump."""
+SETTINGS = (
+    *("dump_mode", "dump_level", "dump_data", "dump_stats", "dump_op_switch", "input_data", "name_list"),
+)
+"""What `settings` may hold, spelled as in acl.json; input_data: of msprobe offline_dump; name_list: where the
+names for globs of --list come from."""
 
 MAX_CONSOLE_BYTES = 4 << 20
 _REFUSED = re.compile(r"(?:EP000\d|E10001|E10058|E19999)[^\n]{0,200}")
@@ -61,10 +64,12 @@ class AclDump(BaseDriver):
 
     def config(self, request: CaptureRequest, raw: Path) -> dict[str, Any]:
         """The content of acl.json. UsageError where its rules find an error."""
-        from npulse.core.config import globs, make
+        from npulse.core.config import make
+
+        from .selected import selected
 
         settings = request.settings
-        chosen = globs.resolve("acl", request.names, lang=request.lang).items if request.names else ()
+        chosen = selected("acl", request).items if request.names else ()
         eager = python_of(request) is not None and not (request.model or chosen)
         single = (
             switch_of("dump_op_switch", settings["dump_op_switch"]) if "dump_op_switch" in settings else eager

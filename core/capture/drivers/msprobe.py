@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Finding
+from npulse.core.text import Lang
 
 from ..base import BaseDriver
 from ..driver import RAW, USUAL_WARY_BYTES, Ended, Plan, PlannedFile, Recorded, SizeBasis, Words
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 SETTINGS = (
     *("task", "scope", "tensor_list", "data_mode", "summary_mode", "async_dump", "dump_enable"),
-    *("extra_info", "risk_level", "msprobe_version", "step-on"),
+    *("extra_info", "risk_level", "msprobe_version", "step-on", "name_list"),
 )
-"""What `settings` may hold, spelled as in config.json; lists with commas. step-on is the launcher's."""
+"""What `settings` may hold, spelled as in config.json; lists with commas. step-on is the launcher's, name_list
+tells where the names for globs of --list come from."""
+LANGS: tuple[Lang, Lang] = ("en", "zh")
 
 KEEP_DTYPE = "keep_dtype.cfg"
 WARY_BYTES: Mapping[str, int] = {"large": 10 << 30, "huge": 200 << 30}
@@ -72,7 +75,9 @@ class Msprobe(BaseDriver):
 
     def made(self, request: CaptureRequest, raw: Path, **wanted: Any) -> dict[str, Any]:
         """The same, with further keys of `make.msprobe_config`."""
-        from npulse.core.config import globs, make
+        from npulse.core.config import make
+
+        from .selected import selected
 
         settings = request.settings
         for name in _LISTS:
@@ -84,7 +89,7 @@ class Msprobe(BaseDriver):
         for name in ("summary_mode", "risk_level"):
             if name in settings:
                 wanted[name] = settings[name]
-        names = globs.resolve("msprobe", request.names, lang=request.lang).items if request.names else ()
+        names = selected("msprobe", request).items if request.names else ()
         return make.msprobe_config(
             dump_path=str(raw),
             task=settings.get("task", self.task),
@@ -159,11 +164,11 @@ class Msprobe(BaseDriver):
 
 def glob_notes(request: CaptureRequest) -> list[Words]:
     """What became of the globs among the names."""
-    from npulse.core.config import globs
+    from .selected import selected
 
     if not request.names:
         return []
-    en, zh = (globs.resolve("msprobe", request.names, lang=lang).notes for lang in ("en", "zh"))
+    en, zh = (selected("msprobe", request, lang).notes for lang in LANGS)
     return list(zip(en, zh, strict=True))
 
 

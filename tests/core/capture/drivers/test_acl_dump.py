@@ -12,9 +12,14 @@ from typing import Any
 import pytest
 from tests.core.capture.drivers.programs import PACKAGES, Program, program
 
+from npulse.core.capture.archive import open_round
 from npulse.core.capture.driver import Ended
+from npulse.core.capture.drivers import driver_of
 from npulse.core.capture.drivers.graph_files import look_at_graph_files
+from npulse.core.capture.manifest import Manifest
 from npulse.core.errors import UsageError
+
+from .running import ask
 
 SCRIPT = """
     import torch, torch_npu
@@ -167,3 +172,34 @@ def test_a_python_without_torch_npu_holds_the_start_back(tmp_path: Path) -> None
     assert [one.rule for one in asked.driver.preflight(asked.request)] == ["capture.torch-npu-missing"]
     whole = acl(tmp_path / "whole")
     assert whole.driver.preflight(whole.request) == ()
+
+
+def test_globs_are_looked_up_in_the_names_that_are_known(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "names.txt").write_text("conv1/x\nconv2/x\nrelu\n")
+    driver = driver_of("precision", "acl-dump")
+    request = ask("precision", tmp_path, ("./app",), tool="acl-dump", names=("conv*",), model="m")
+    with pytest.raises(UsageError) as caught:
+        driver.check(request)
+    assert "--set name_list=" in str(caught.value.hint) and "--name-list" not in str(caught.value.hint)
+    known = replace(request, settings={"name_list": "names.txt"})
+    driver.check(known)
+    file = driver.plan(known, tmp_path / "round").files[0]
+    (one,) = json.loads(file.text)["dump"]["dump_list"]
+    assert one["layer"] == ["conv1/x", "conv2/x"]
+
+
+def test_globs_are_looked_up_in_an_earlier_round_of_the_program(tmp_path: Path) -> None:
+    driver = driver_of("precision", "acl-dump")
+    request = ask("precision", tmp_path, ("./app",), tool="acl-dump", names=("Mat*",), model="m")
+    folder = open_round(request.archive, "precision", "app", 1e9)
+    step = folder / "raw" / "20260101000000" / "0" / "m" / "1" / "0"
+    step.mkdir(parents=True)
+    for name in ("MatMul.MatMul_1.3.7.1700000000000001", "Add.Add_2.4.7.1700000000000002"):
+        (step / name).write_bytes(b"")
+    recorded = {"outcome": "recorded", "size_bytes": 1}
+    table = {"schema": 1, "kind": "precision", "tool": "acl-dump", "command": ["./app"], "recorded": recorded}
+    Manifest(folder, table).write()
+    file = driver.plan(request, tmp_path / "round").files[0]
+    (one,) = json.loads(file.text)["dump"]["dump_list"]
+    assert one["layer"] == ["MatMul_1"]
