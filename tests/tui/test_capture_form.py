@@ -63,6 +63,10 @@ def test_what_the_fields_mean() -> None:
         repeat="3",
         stop_at_first="yes",
         retro="20",
+        model="resnet50",
+        keep_fp32="layers.3.mlp 'layers 4'",
+        keep_last="yes",
+        small="yes",
         keep_input="a.npy 'b c.bin'",
         settings="--task=tensor seed=1",
     )
@@ -70,6 +74,10 @@ def test_what_the_fields_mean() -> None:
     assert made.names == ("conv*", "relu", "softmax") and (made.timeout_s, made.repeat) == (2.5, 3)
     assert made.stop_at_first and made.retro == 20 and dict(made.settings) == {"task": "tensor", "seed": "1"}
     assert made.keep_inputs == (CWD / "a.npy", CWD / "b c.bin")
+    assert (made.model, made.keep_fp32) == ("resnet50", ("layers.3.mlp", "layers 4"))
+    assert made.keep_last and made.is_small
+    usual = request()
+    assert (usual.model, usual.keep_fp32, usual.keep_last, usual.is_small) == (None, (), False, False)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +97,9 @@ def test_what_the_fields_mean() -> None:
         ("repeat", "9" * 30),
         ("retro", "-1"),
         ("stop-at-first", "maybe"),
+        ("keep-last", "1"),
+        ("small", "very"),
+        ("keep-fp32", "'"),
         ("settings", "task"),
         ("settings", "=1"),
         ("list", "'"),

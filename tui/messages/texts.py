@@ -137,6 +137,16 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "The tool's own level, or 0 to 3 as the documents' --profiling-level. Empty: the usual one.",
         "工具自己的级别，或文档中 --profiling-level 的 0 至 3。留空用默认。",
     ),
+    "capture.model": ("model", "模型"),
+    "capture.model-hint": (
+        "Name of a compiled model, whose operators are dumped (acl). Empty: all models.",
+        "已编译模型的名称，采集其算子（acl）。留空为全部模型。",
+    ),
+    "capture.keep-fp32": ("keep fp32", "保留 FP32"),
+    "capture.keep-fp32-hint": (
+        "Layers that stay in float32, with blanks between them: a precision list is written for them.",
+        "保持 float32 的层，以空格分隔：为其写出精度列表。",
+    ),
     "capture.name": ("name", "名称"),
     "capture.name-hint": (
         "The round's folder is NAME_TIMESTAMP in the archive. Empty: the script's name.",
@@ -153,6 +163,16 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "capture.repeat-hint": (
         "Attempts at most, until one fails or finds something (rare faults).",
         "最多尝试次数，直到失败或发现问题（偶发故障）。",
+    ),
+    "capture.keep-last": ("keep last", "仅留最后"),
+    "capture.keep-last-hint": (
+        "With repeat: raw data of the last attempt only.",
+        "与“重复”同用：只保留最后一次尝试的原始数据。",
+    ),
+    "capture.small": ("small", "最小复现"),
+    "capture.small-hint": (
+        "The checks give hints towards a minimal reproduction.",
+        "检查时给出缩小为最小复现的提示。",
     ),
     "capture.stop-at-first": ("stop at first", "首个即停"),
     "capture.stop-at-first-hint": (

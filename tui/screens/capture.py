@@ -73,7 +73,7 @@ class CapturePage(Page["CaptureJob | None"]):
     DEFAULT_CSS = """
     CapturePage #fields { layout: grid; grid-size: 4; grid-columns: 14 1fr 14 1fr; grid-rows: 1; }
     CapturePage #command-line { layout: grid; grid-size: 2; grid-columns: 14 1fr; grid-rows: 1; }
-    CapturePage #fields { height: 8; padding: 0 1; }
+    CapturePage #fields { height: 10; padding: 0 1; }
     CapturePage #command-line { height: 1; padding: 0 1; }
     CapturePage Entry { padding: 0; }
     CapturePage #detail { text-style: dim; }
