@@ -27,7 +27,7 @@ class Facts:
 
     kind: precision, overflow, memory or performance. started_ns, ended_ns: since 1970. exit_status: of the
     tool; None where `signal` ended it. note: the user's own words. manifest: relative path of the round.toml,
-    "" without one; is_read: whether it could be read.
+    "" without one; is_read: whether it could be read. is_running: the npulse that makes an open round lives.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Facts:
     note: str = ""
     manifest: str = ""
     is_read: bool = False
+    is_running: bool = False
 
 
 def facts_of(round_: Round, record: Mapping[str, Any] | None, manifest: str = "") -> Facts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -118,9 +119,12 @@ def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang
         message = say(TEXTS, "message-nothing", lang, why=f": {safe_text(why, 400)}" if why else "")
         step = safe_text(row.facts.next_step[lang == "zh"], 400) or say(TEXTS, "next-nothing", lang)
         yield _finding(story, row, "nothing-recorded", "warning", message, step)
-    if row.facts.outcome == "open":
-        folder = safe_text(row.facts.manifest.rsplit("/", 1)[0] if "/" in row.facts.manifest else ".", 200)
-        step = say(TEXTS, "next-open", lang, folder=folder)
+    if row.facts.is_running:
+        words = (say(TEXTS, f"{key}-running", lang) for key in ("message", "next"))
+        yield _finding(story, row, "open", "note", *words)
+    elif row.facts.outcome == "open":
+        folder = (story.root / row.facts.manifest).parent  # whole: the shell is elsewhere
+        step = say(TEXTS, "next-open", lang, folder=safe_text(shlex.quote(str(folder)), 1000))
         yield _finding(story, row, "open", "warning", say(TEXTS, "message-open", lang), step)
     for state in ("worse", "better"):
         names = [name for name, told in row.states.items() if told == state]

@@ -125,7 +125,8 @@ def _table(group: str, value: Any) -> Mapping[str, str] | None:
         value = {_named(one, place): one for place, one in enumerate(value)}
     if not isinstance(value, Mapping):
         return None
-    keys = {key: text for key, text in flattened(value) if key.split(".")[-1] not in _OTHERWISE_EACH_TIME}
+    leaves = flattened(value) if value else ()  # an empty table is a leaf without a key
+    keys = {key: text for key, text in leaves if key.split(".")[-1] not in _OTHERWISE_EACH_TIME}
     return _shown(keys) if group == "environment" else keys
 
 

@@ -154,7 +154,7 @@ def rows_of(run: Run) -> tuple[list[StoryRow], list[Problem]]:
     """
     problems: list[Problem] = []
     records = [(round_, *_record(run, round_, problems)) for round_ in run.rounds]
-    facts = [facts_of(round_, record, manifest) for round_, record, manifest in records]
+    facts = [_facts(round_, record, manifest) for round_, record, manifest in records]
     order = list(range(len(records)))
     if all(one.started_ns is not None for one in facts):
         order.sort(key=lambda index: (facts[index].started_ns or 0, index))
@@ -179,6 +179,16 @@ def rows_of(run: Run) -> tuple[list[StoryRow], list[Problem]]:
         )
         recorded |= {group: (round_.name, keys) for group, keys in groups.items()}
     return rows, problems
+
+
+def _facts(round_: Round, record: Mapping[str, Any] | None, manifest: str) -> Facts:
+    """Facts of a round; of an open one also whether this machine captures it at the moment."""
+    facts = facts_of(round_, record, manifest)
+    if facts.outcome != "open" or record is None:
+        return facts
+    from npulse.core.capture.switching import is_captured_now
+
+    return replace(facts, is_running=is_captured_now(dict(record)))
 
 
 def _area_ids() -> frozenset[str]:

@@ -52,7 +52,7 @@ def _ending(row: StoryRow) -> str | None:
 def _changes(row: StoryRow) -> str | None:
     if not row.changes:
         return None
-    told = [change_text(change) for change in ordered(row.changes)[:N_CHANGES]]
+    told = [change_text(change, "en") for change in ordered(row.changes)[:N_CHANGES]]
     return "; ".join(told)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from npulse.core.areas import area_of, rule_by_id
+from npulse.core.errors import UsageError
 from npulse.core.findings import Finding, Report
 from npulse.core.rules import Rule
 from npulse.core.table import Table
@@ -15,11 +17,13 @@ from npulse.core.views import Detail, Strip, first_figures
 from .figures import BY_ID
 from .report import report, row_findings
 from .rules import RULES
+from .settings import Change
 from .story import AREA, Story, StoryRow
 from .table import STATE, SUBJECT, rounds_table
 from .texts import TEXTS
 from .words import (
     before_of,
+    change_name,
     change_text,
     changes_text,
     figure_text,
@@ -28,6 +32,7 @@ from .words import (
     moment_text,
     ordered,
     outcome_and_ending,
+    pieces_text,
     value_text,
 )
 
@@ -35,6 +40,9 @@ __all__ = ["SUBJECT", "RoundsView", "rounds_view"]
 
 MAX_FACTS = 400
 LONG = 400
+LONG_VALUE = 60
+"""A value that is longer does not stand beside another one on a line."""
+MAX_LINE = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +92,17 @@ class RoundsView:
 
     def _facts(self, row: StoryRow, lang: Lang) -> Iterator[tuple[str, str]]:
         """What was set otherwise, key by key; each figure; what each area says; how it was captured."""
+        for name in row.cells:
+            yield heading_of(name, lang), self._figure(row, name, lang)
         if not row.changes:
             yield say(TEXTS, "head-changes", lang), changes_text(row, lang)
         for change in ordered(row.changes):
-            before, after = (value_text(one, LONG) for one in (change.before, change.after))
-            yield safe_text(change.name, 120), f"{before} -> {after}"
-        for name in row.cells:
-            yield heading_of(name, lang), self._figure(row, name, lang)
+            yield change_name(change, lang), _change_value(change, lang)
         for said in row.said:
             n_told = {"E": said.n_errors, "W": said.n_warnings}
             counted = "".join(f" {letter} {n}" for letter, n in n_told.items() if n)
-            first = f": {said.rule} {safe_text(said.subject, 80)}" if said.rule else ""
-            yield said.area, f"{said.verdict.upper()}{counted}{first}"
+            first = f": {_title_of(said.rule, lang)} {safe_text(said.subject, 80)}" if said.rule else ""
+            yield area_of(said.area).title[lang == "zh"], f"{said.verdict.upper()}{counted}{first}"
         facts = row.facts
         if why := facts.why[lang == "zh"]:
             yield say(TEXTS, "fact-why", lang), safe_text(why, LONG)
@@ -114,7 +121,9 @@ class RoundsView:
             if text:
                 yield say(TEXTS, key, lang), safe_text(text, LONG)
         for key, text in facts.recorded.items():
-            yield safe_text(key, 40), safe_text(text, 120)
+            is_known = f"recorded-{key}" in TEXTS
+            name = say(TEXTS, f"recorded-{key}", lang) if is_known else safe_text(key, 40)
+            yield name, _plain_value(text, lang)
 
     def _figure(self, row: StoryRow, name: str, lang: Lang) -> str:
         before = before_of(self.found, row, name)
@@ -127,6 +136,13 @@ class RoundsView:
             return text
         since = say(TEXTS, "since", lang, round=safe_text(row.since[name], 60))
         return f"{text}, {since} {BY_ID[name].text(before)}"
+
+    def _against(self, row: StoryRow, name: str, lang: Lang, arrow: str) -> str:
+        """The figure of the round before, this one's with its word, and which round that was."""
+        before = before_of(self.found, row, name)
+        old = BY_ID[name].text(before) if before is not None else "?"
+        since = say(TEXTS, "since", lang, round=safe_text(row.since[name], 60))
+        return f"{heading_of(name, lang)} {old} {arrow} {figure_text(row, name, lang)}  ({since})"
 
     def _findings(self, row: StoryRow, lang: Lang) -> list[Finding]:
         newest = {name: one.name for one in self.found.rows for name in one.cells}
@@ -146,7 +162,7 @@ class RoundsView:
             subject=one.name or self.found.root.name,
             message=self.headline(row, lang),
             figures={name: cell.value for name, cell in one.cells.items()},
-            told=tuple(change_text(change) for change in ordered(one.changes)[:40]),
+            told=tuple(change_text(change, lang) for change in ordered(one.changes)[:40]),
         )
 
     def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
@@ -177,8 +193,58 @@ class RoundsView:
     def strip(self, row: int) -> tuple[Strip, int] | None:
         return None
 
+    def compared_lines(self, row: int, lang: Lang, arrow: str = "->") -> list[str]:
+        """The round against what came before it: its figures, then key by key what was set otherwise."""
+        one = self.found.rows[row]
+        lines = [say(TEXTS, "head-figures", lang)]
+        for name in one.cells:
+            text = f"{heading_of(name, lang)} {self._figure(one, name, lang)}"
+            lines.append(f"  {self._against(one, name, lang, arrow) if name in one.since else text}")
+        lines += ["", say(TEXTS, "head-set-otherwise", lang)]
+        if not one.changes:
+            lines.append(f"  {changes_text(one, lang)}")
+        for change in ordered(one.changes):
+            lines += _change_lines(change, lang, arrow)
+        return lines
+
     def translated(self, lang: Lang) -> RoundsView:
         return replace(self, report=report(self.found, lang), lang=lang)
+
+
+def _title_of(rule_id: str, lang: Lang) -> str:
+    try:
+        return rule_by_id(rule_id).title[lang == "zh"]
+    except UsageError:
+        return rule_id
+
+
+def _plain_value(text: str, lang: Lang) -> str:
+    """A value of the manifest: yes and no as words, counts with their thousands apart."""
+    if text in ("True", "False"):
+        return say(TEXTS, "yes" if text == "True" else "no", lang)
+    is_count = text.isascii() and text.isdecimal() and len(text) < 19
+    return f"{int(text):,}" if is_count else safe_text(text, 120)
+
+
+def _change_value(change: Change, lang: Lang) -> str:
+    """What became of a key: both values, or that it came or went."""
+    if change.kind != "changed":
+        value = change.after if change.kind == "added" else change.before
+        return say(TEXTS, change.kind, lang, value=value_text(value, LONG))
+    before, after = (value_text(one, LONG) for one in (change.before, change.after))
+    return pieces_text(change, lang, LONG_VALUE) or f"{before} -> {after}"
+
+
+def _change_lines(change: Change, lang: Lang, arrow: str) -> list[str]:
+    """A key on one line; where its values are long, what differs and then each value on a line of its own."""
+    text = _change_value(change, lang)
+    is_long = max(len(change.before or ""), len(change.after or "")) > LONG_VALUE
+    if change.kind != "changed" or not is_long:
+        return [f"  {change_name(change, lang)} {text.replace(' -> ', f' {arrow} ')}"]
+    pieces = pieces_text(change, lang, LONG_VALUE)
+    both = (("before", change.before), ("after", change.after))
+    values = [f"    {say(TEXTS, key, lang)}: {value_text(value, MAX_LINE)}" for key, value in both]
+    return [f"  {change_name(change, lang)} {pieces}".rstrip(), *values]
 
 
 def rounds_view(found: Story, lang: Lang) -> RoundsView:

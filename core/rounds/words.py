@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Sequence
 
@@ -33,6 +34,8 @@ def outcome_text(row: StoryRow, lang: Lang) -> str:
     is_unread = bool(facts.manifest) and not facts.is_read
     if is_unread:
         return say(TEXTS, "outcome-unread", lang)
+    if facts.is_running:
+        return say(TEXTS, "outcome-running", lang)
     if not facts.outcome and (ending := ending_text(row, lang)):
         return ending
     return say(TEXTS, f"outcome-{facts.outcome}", lang)
@@ -77,15 +80,57 @@ def value_text(value: str | None, limit: int = MAX_VALUE) -> str:
     return safe_text(value, limit) if value else "''"
 
 
-def change_text(change: Change, arrow: str = "->", limit: int = MAX_VALUE) -> str:
-    """A change in few words: KEY 0 -> 1, +KEY 1, -KEY 0."""
-    name = safe_text(change.name, 60)
+def change_name(change: Change, lang: Lang) -> str:
+    """What a key is called where people read it."""
+    word = change.key.removeprefix("word ")
+    if change.group == "command" and word != change.key:
+        return say(TEXTS, "word", lang, n=word)
+    if change.group == "command" and change.key == "command":
+        return say(TEXTS, "fact-command", lang)
+    return safe_text(change.name, 60)
+
+
+def change_text(change: Change, lang: Lang, arrow: str = "->", limit: int = MAX_VALUE) -> str:
+    """A change in few words: KEY 0 -> 1, +KEY 1, -KEY 0; of long lists what came and went."""
+    name = change_name(change, lang)
     if change.kind == "added":
         return f"+{name} {value_text(change.after, limit)}".rstrip()
     if change.kind == "removed":
         return f"-{name} {value_text(change.before, limit)}".rstrip()
+    if pieces := pieces_text(change, lang, limit):
+        return f"{name} {pieces}"
     before, after = _apart(change.before or "", change.after or "", limit)
     return f"{name} {value_text(before, limit)} {arrow} {value_text(after, limit)}"
+
+
+def pieces_text(change: Change, lang: Lang, limit: int = MAX_VALUE) -> str:
+    """What came into a list that is long, and what went: -/old/lib +/new/lib; "" for other values."""
+    before, after = change.before or "", change.after or ""
+    if max(len(before), len(after)) <= limit:
+        return ""
+    old, new = _pieces(before), _pieces(after)
+    if min(len(old), len(new)) < 1 or len(old) + len(new) < 3:
+        return ""
+    gone, come = ([one for one in dict.fromkeys(a) if one not in set(b)] for a, b in ((old, new), (new, old)))
+    if len(gone) == len(old):
+        return ""  # nothing is left of it: both values say more
+    told = [*(f"-{value_text(one, limit)}" for one in gone), *(f"+{value_text(one, limit)}" for one in come)]
+    return " ".join(told) or say(TEXTS, "order", lang)
+
+
+def _pieces(value: str) -> list[str]:
+    """The entries of a list in JSON, of paths with colons, of options with colons, commas or blanks."""
+    if value.startswith("["):
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, list):
+            return [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in found]
+    for mark in (":", ";", ",", " "):
+        if mark in value:
+            return [one for one in value.split(mark) if one]
+    return [value]
 
 
 def _apart(before: str, after: str, limit: int) -> tuple[str, str]:
@@ -112,7 +157,7 @@ def changes_text(row: StoryRow, lang: Lang, arrow: str = "->", n_most: int = 3, 
         return say(TEXTS, "no-settings", lang)
     if not row.changes:
         return say(TEXTS, "first-settings" if row.is_first_recorded else "no-changes", lang)
-    told = [change_text(change, arrow, limit) for change in ordered(row.changes)[:n_most]]
+    told = [change_text(change, lang, arrow, limit) for change in ordered(row.changes)[:n_most]]
     if len(row.changes) > n_most:
         told.append(say(TEXTS, "more-changes", lang, n=len(row.changes) - n_most))
     return "; ".join(told)
@@ -159,7 +204,7 @@ def changes_since(story: Story, row: StoryRow, since: str) -> list[Change]:
 
 
 def listed_changes(changes: Sequence[Change], lang: Lang, arrow: str = "->", n_most: int = 4) -> str:
-    told = [change_text(change, arrow) for change in changes[:n_most]]
+    told = [change_text(change, lang, arrow) for change in changes[:n_most]]
     if len(changes) > n_most:
         told.append(say(TEXTS, "more-changes", lang, n=len(changes) - n_most))
     return "; ".join(told) or say(TEXTS, "unchanged-here", lang)

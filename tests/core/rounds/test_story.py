@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.areas import Area
+from npulse.core.capture.processes import boot_id, process_of
 from npulse.core.errors import Cancelled, InputError, UsageError
 from npulse.core.findings import Problem
 from npulse.core.progress import Progress
@@ -17,6 +19,7 @@ from npulse.core.rounds.report import report
 from npulse.core.rounds.run_report import newest_of, report_of, reports_of
 from npulse.core.rounds.story import Story, story
 from npulse.core.rounds.view import rounds_view
+from npulse.core.rounds.words import change_text
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
 from npulse.core.text import Lang
@@ -139,7 +142,8 @@ def test_nothing_recorded_and_never_closed_are_warnings(tmp_path: Path) -> None:
     rules = {f.rule: f for f in made.findings}
     assert set(rules) == {"rounds.nothing-recorded", "rounds.open"} and made.verdict == "unknown"
     assert "no session was written" in rules["rounds.nothing-recorded"].message
-    assert "--resume-bookkeeping prof/b_20260301-100100" in rules["rounds.open"].next_step
+    folder = tmp_path / "prof" / "b_20260301-100100"
+    assert f"--resume-bookkeeping {folder}" in rules["rounds.open"].next_step, "for a shell anywhere"
     assert (
         "未写入会话"
         in report(told(tmp_path), "zh").findings[-1].message
@@ -249,3 +253,74 @@ def test_every_row_of_the_view_says_something(tmp_path: Path, lang: Lang) -> Non
     for column in view.table.columns:
         assert view.meaning(column.name, lang), column.name
     assert view.where(1, lang) and view.translated("zh").lang == "zh"
+
+
+def test_a_round_that_is_captured_at_the_moment_needs_no_bookkeeping(tmp_path: Path) -> None:
+    process = process_of(os.getpid())
+    assert process is not None
+    me = {"boot_id": boot_id(), "npulse_pid": os.getpid(), "npulse_start_ticks": process.start_ticks}
+    folder = tmp_path / "prof" / "b_20260301-100100"
+    write_round(folder, closed("performance", 1, state="running"), process=me)
+    made = report(told(tmp_path))
+    assert [(f.rule, f.severity) for f in made.findings] == [("rounds.open", "note")]
+    assert "at the moment" in made.findings[0].message and "resume" not in made.findings[0].next_step
+    assert "still running" in "\n".join(made.told) and made.verdict == "unknown"
+    write_round(folder, closed("performance", 1, state="running"), process={**me, "npulse_start_ticks": 1})
+    made = report(told(tmp_path))
+    assert [(f.rule, f.severity) for f in made.findings] == [("rounds.open", "warning")]
+    assert "never closed" in "\n".join(made.told)
+
+
+def test_the_detail_has_words_for_people(tmp_path: Path) -> None:
+    """No ids of rules, no keys of the manifest, the figures before what was set otherwise."""
+    first, second = "a_20260301-100000", "b_20260301-100100"
+    write_round(
+        faults(tmp_path / "sanitizer" / first, 38),
+        closed("memory", 0, command=["python", "train.py", "0.1"]),
+        request={},
+    )
+    write_round(
+        faults(tmp_path / "sanitizer" / second, 38, 57),
+        closed("memory", 1, command=["python", "train.py", "0.2"]),
+        request={"step": "0"},
+        recorded={"outcome": "recorded", "n_files": 1200, "is_failure": True},
+    )
+    view = rounds_view(told(tmp_path), "en")
+    facts = dict(view.detail(1, "en").facts)
+    assert facts["word 3:"] == "0.1 -> 0.2" and facts["step"] == "added: 0" and "" not in facts
+    assert (facts["files written"], facts["found a fault"]) == ("1,200", "yes")
+    assert "memory.access" not in facts["Memory"] and facts["Memory"].startswith("FAIL E 2: ")
+    names = list(facts)
+    assert names.index("mem. sites") < names.index("word 3:")
+    zh = dict(view.detail(1, "zh").facts)
+    assert zh["第 3 个词："] == "0.1 -> 0.2" and zh["step"] == "新增：0"
+    assert "内存" in zh and zh["发现故障"] == "是"
+
+
+def test_of_long_lists_what_came_and_went(tmp_path: Path) -> None:
+    paths = [f"/usr/local/Ascend/{name}/lib64" for name in ("toolkit", "driver", "nnal", "old")]
+    layers = '["layers.0.mlp", "layers.1.mlp", "layers.2.mlp", "layers.3.mlp"]'
+    before = {"LD_LIBRARY_PATH": ":".join(paths), "LIST": layers, "X": "a" * 70, "Y": "/a/b:/c/d"}
+    after = {
+        "LD_LIBRARY_PATH": ":".join([*paths[:3], "/opt/new/lib64"]),
+        "LIST": layers.replace("layers.2", "layers.9"),
+        "X": "a" * 69 + "b",
+        "Y": "/c/d:/a/b",
+    }
+    for minute, (name, environment) in enumerate((("a", before), ("b", after))):
+        folder = faults(tmp_path / "sanitizer" / f"{name}_20260301-10{minute:02}00", 38)
+        write_round(folder, closed("memory", minute), environment=environment)
+    view = rounds_view(told(tmp_path), "en")
+    row = view.found.rows[1]
+    texts = {one.key: change_text(one, "en") for one in row.changes}
+    assert texts["LD_LIBRARY_PATH"] == f"LD_LIBRARY_PATH -{paths[3]} +/opt/new/lib64"
+    assert texts["LIST"] == "LIST -layers.2.mlp +layers.9.mlp"
+    assert texts["X"].endswith("a -> ..aaaaaaaab") and texts["Y"] == "Y /a/b:/c/d -> /c/d:/a/b"
+    lines = view.compared_lines(1, "en", "→")
+    assert "  mem. sites 1 → 1 same  (since a_20260301-100000)" in lines
+    at = lines.index(f"  LD_LIBRARY_PATH -{paths[3]} +/opt/new/lib64")
+    assert lines[at + 1 : at + 3] == [
+        f"    before: {before['LD_LIBRARY_PATH']}",
+        f"    after: {after['LD_LIBRARY_PATH']}",
+    ]
+    assert f"    after: {after['X']}" in lines and "  Y /a/b:/c/d → /c/d:/a/b" in lines

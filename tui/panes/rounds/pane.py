@@ -128,16 +128,19 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         if self.run is None or self.row is None or not self.row:
             self.shell.notice("rounds.no-earlier" if rows else "run.none")
             return
+        assert self.shown is not None
         before, after = rows[self.row - 1].name, rows[self.row].name
         self.shell.notice("rounds.comparing", before=before, after=after)
-        self._compare(self.run, before, after, self.shell.lang)
+        glyphs = self.shell.glyphs
+        own = self.shown.compared_lines(self.row, self.shell.lang, "->" if glyphs.is_ascii else glyphs.arrow)
+        self._compare(self.run, before, after, own, self.shell.lang)
 
     @work(thread=True, exclusive=True, group="compare", exit_on_error=False, description="compare")
-    def _compare(self, run: Run, before: str, after: str, lang: Lang) -> None:
+    def _compare(self, run: Run, before: str, after: str, own: list[str], lang: Lang) -> None:
         worker = get_current_worker()
         lines = compare_lines(run, before, after, self.options, lang, lambda: worker.is_cancelled)
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._show_compared, lines)
+            self.app.call_from_thread(self._show_compared, [*lines[:1], "", *own, "", *lines[1:]])
 
     def _show_compared(self, lines: list[str]) -> None:
         self.shell.clear_notifications()  # the one that said that it was under way
