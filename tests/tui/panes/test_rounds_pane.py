@@ -167,3 +167,32 @@ async def test_an_empty_folder_says_what_writes_rounds(
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: "npulse capture memory" in screen_text(app))
         assert "No round was found" in screen_text(app)
+
+
+async def test_every_figure_has_its_column_before_the_words(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    """What was changed stands whole in the detail: in the table the figures come first."""
+    archive = write_archive(tmp_path / "two")
+    manifest = archive / "sanitizer" / SECOND / "round.toml"
+    card = '[[device.after.chips]]\nnpu = 0\nchip = 0\nname = "910B3"\nhealth = "OK"\n'
+    manifest.write_text(f'{manifest.read_text()}\n[device.after]\nstate = "ok"\n{card}')
+    app = open_rounds(archive)
+    async with app.run_test(size=SMALL) as pilot:
+        await told(pilot, until)
+        heads = next(line for line in screen_text(app).splitlines() if "changed before it" in line)
+        assert "mem. sites" in heads and "unwell cards" in heads
+
+
+async def test_a_round_without_figures_is_marked_without_colour(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    archive = write_archive(tmp_path / "open", outcome="incomplete")
+    manifest = archive / "sanitizer" / FIRST / "round.toml"
+    text = manifest.read_text().replace('"closed"', '"running"').split("[recorded]")[0]
+    manifest.write_text(text)
+    app = open_rounds(archive)
+    async with app.run_test(size=SMALL) as pilot:
+        await told(pilot, until)
+        lines = screen_text(app).splitlines()
+        assert any(f"! {FIRST}" in line for line in lines) and any(f"? {SECOND}" in line for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from npulse.core.rounds.facts import Facts
 from npulse.core.rounds.figures import BY_ID
 from npulse.core.rounds.table import STATE, SUBJECT
 from npulse.core.rounds.view import RoundsView
@@ -36,6 +37,7 @@ HIDDEN_AT_FIRST = frozenset(
 """Columns that `c` can bring in."""
 _PRIORITY = {"outcome": 20, "kind": 21, "started": 22, "duration_s": 23, "tool": 24}
 _NAME_CELLS, _CHANGE_CELLS = (14, 34), (24, 60)  # at least, at most
+_FRAME_CELLS, _GAP = 4, 2  # marker and rim of the table; between two columns
 _STYLES = {
     "better": "virtual-table--ok",
     "worse": "virtual-table--warning",
@@ -50,7 +52,9 @@ def specs(view: RoundsView, hidden: frozenset[str], glyphs: Glyphs, width: int) 
     ordered = [SUBJECT, *figures, *_SHOWN]
     ordered += [column.name for column in table.columns if column.name not in {*ordered, *BY_ID}]
     shown = [n for n in ordered if n not in hidden and (n in figures or n in _SHOWN or has_values(table, n))]
-    return tuple(_spec(view, name, glyphs, lang, width) for name in shown)
+    first = [_spec(view, name, glyphs, lang, width) for name in shown if name in (SUBJECT, *figures)]
+    taken = sum(max(one.min_width, cell_len(one.heading)) + _GAP for one in first) + _FRAME_CELLS
+    return tuple(_spec(view, name, glyphs, lang, width, taken) for name in shown)
 
 
 def _has_cells(view: RoundsView, name: str) -> bool:
@@ -76,19 +80,22 @@ def style_by_outcome(view: RoundsView) -> RowStyle:
     return style
 
 
-def _spec(view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int) -> ColumnSpec:
+def _spec(
+    view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int, taken: int = 0
+) -> ColumnSpec:
+    """taken: cells of the columns that come before what was changed."""
     spec = ColumnSpec(name, heading(name, lang), priority=_PRIORITY.get(name, 10))
     if name in BY_ID:
         return _figure_spec(view, name, spec, lang)
     if name == SUBJECT:
-        least, most = _NAME_CELLS
-        room = max(least, min(most, width // 3))
-        longest = max((cell_len(_name(view.table, row)) for row in range(view.table.n_rows)), default=least)
-        cells = min(room, max(longest, 5))
+        room = _name_cells(view, width)
+        marks = [_mark(row.facts, glyphs) for row in view.found.rows]
+        front = 2 if any(marks) else 0
+        cells = room + front
         return ColumnSpec(
             name,
             spec.heading,
-            instead=lambda row: cut_middle(_name(view.table, row), room, glyphs),
+            instead=lambda row: f"{marks[row]:<{front}}{cut_middle(_name(view.table, row), room, glyphs)}",
             min_width=cells,
             max_width=cells,
             is_frozen=True,
@@ -96,8 +103,8 @@ def _spec(view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int) -
     if name == "changes":
         arrow = "->" if glyphs.is_ascii else glyphs.arrow
         texts = [changes_text(row, lang, arrow) for row in view.found.rows]
-        least, most = _CHANGE_CELLS
-        cells = min(max(map(cell_len, texts), default=least), max(least, min(most, width - 40)))
+        least, most = _CHANGE_CELLS  # the figures come first: the whole of it stands in the detail
+        cells = min(max(map(cell_len, texts), default=least), max(least, min(most, width - taken)))
         return ColumnSpec(
             name,
             spec.heading,
@@ -120,6 +127,19 @@ def _spec(view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int) -
     if name == "duration_s":
         return ColumnSpec(name, spec.heading, format="fixed", decimals=1, priority=spec.priority)
     return spec
+
+
+def _name_cells(view: RoundsView, width: int) -> int:
+    least, most = _NAME_CELLS
+    longest = max((cell_len(_name(view.table, row)) for row in range(view.table.n_rows)), default=least)
+    return min(max(least, min(most, width // 3)), max(longest, 5))
+
+
+def _mark(facts: Facts, glyphs: Glyphs) -> str:
+    """A round whose figures are missing is told in its first cell, whatever columns there is room for."""
+    if facts.is_running or facts.outcome in ("incomplete", "unknown"):
+        return glyphs.unknown
+    return glyphs.shape("warning") if facts.outcome in ("nothing", "open") else ""
 
 
 def _name(table: Table, row: int) -> str:
