@@ -5,6 +5,7 @@ No widget in sight: a page looks at it four times a second, and the end is told 
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -99,7 +100,7 @@ class CaptureJob:
     @property
     def what(self) -> str:
         """The command that is captured, or the process that a tool attaches to."""
-        return " ".join(self.request.command) or f"pid {self.request.pid}"
+        return shlex.join(self.request.command) or f"pid {self.request.pid}"
 
     def lines(self) -> tuple[str, ...]:
         """The end of the log, as many lines as are kept."""

@@ -372,7 +372,7 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
         ("device.environment", "environment variables", "环境变量", "env > FILE"),
         ("device.script", "script with Ascend settings", "含昇腾设置的脚本", "cp TRAIN.sh DIR"),
     ),
-    "rounds": (("npulse.round", "round manifest", "轮次清单", "npulse capture KIND -- COMMAND (planned)"),),
+    "rounds": (("npulse.round", "round manifest", "轮次清单", "npulse capture KIND -- COMMAND"),),
 }
 
 KINDS: Mapping[str, Kind] = {

@@ -17,6 +17,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "quit.ask": ("Quit all the same?", "仍要退出吗？"),
     # ---- the run ----
     "open.cancelled": ("Scanning was cancelled. r scans again.", "扫描已取消。按 r 重新扫描。"),
+    "run.where-round": ("{path}, round {round}", "{path} 的轮次 {round} "),
     "run.none": ("No run is open yet.", "尚未打开运行目录。"),
     "run.no-more-rounds": ("No further round: this run has {n}.", "没有更多轮次：本次运行共 {n} 轮。"),
     "job.cancelled": ("Cancelled, jobs: {n}.", "已取消 {n} 个任务。"),

@@ -222,6 +222,13 @@ class Pane(Widget):
             return None
         return self.run.rounds[self.round_index]
 
+    def where_text(self) -> str:
+        """What was looked into, where nothing was found: the run, and its round where it has several."""
+        path = str(self.run.path) if self.run is not None else ""
+        if self.run is None or self.round is None or len(self.run.rounds) < 2 or not self.round.name:
+            return path
+        return self.tr("run.where-round", path=path, round=self.round.name)
+
     def tr(self, text_id: str, **values: Any) -> str:
         """A text in the language of the moment."""
         return tr(text_id, self.shell.lang, **values)

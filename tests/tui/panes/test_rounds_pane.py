@@ -196,3 +196,28 @@ async def test_a_round_without_figures_is_marked_without_colour(
         await told(pilot, until)
         lines = screen_text(app).splitlines()
         assert any(f"! {FIRST}" in line for line in lines) and any(f"? {SECOND}" in line for line in lines)
+
+
+async def test_the_cursor_goes_to_a_new_round_that_is_opened(
+    open_rounds: OpenApp, until: Until, tmp_path: Path
+) -> None:
+    """As after a capture: the folder is read again, and the workbench stands on the round that it made."""
+    archive = write_archive(tmp_path / "diag")
+    third = "third_20260301-100200"
+    app = open_rounds(archive)
+    async with app.run_test(size=SMALL) as pilot:
+        pane = await told(pilot, until)
+        await pilot.press("k")
+        (archive / "sanitizer" / third / "raw").mkdir(parents=True)
+        manifest = (archive / "sanitizer" / SECOND / "round.toml").read_text()
+        (archive / "sanitizer" / third / "round.toml").write_text(manifest.replace("10:01", "10:02"))
+        app.open_new_round(archive / "sanitizer" / third, "rounds")
+        await until(pilot, lambda: pane.shown is not None and len(pane.shown.found.rows) == 3)
+        await until(pilot, lambda: pane.row == 2)
+        await told(pilot, until)
+        assert app.opened is not None and app.opened.rounds[app.round_index].name == third
+        await pilot.press("k")
+        assert pane.row == 1
+        await pilot.press("L")
+        await told(pilot, until)
+        assert pane.row == 1, "the same round draws no cursor"

@@ -262,7 +262,7 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
     def instead_lines(self, instead: Nothing) -> list[str]:
         from npulse.core.run.kinds import kinds_of
 
-        path = str(self.run.path if self.run is not None else "")
+        path = self.where_text()
         commands = [c for c in commands_of(kinds_of("device")) if c.startswith("npu-smi")]
         return nothing_lines(path, commands, self.key_of("device.poll"), self.tr)
 

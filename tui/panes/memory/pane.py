@@ -148,7 +148,7 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
     def instead_lines(self, instead: Nothing) -> list[str]:
         from npulse.core.run.kinds import kinds_of
 
-        path = str(self.run.path if self.run is not None else "")
+        path = self.where_text()
         return nothing_lines(path, commands_of(kinds_of("memory")), self.tr)
 
     def can_open(self, view: MemoryView) -> bool:

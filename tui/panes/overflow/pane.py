@@ -138,7 +138,7 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
         return shown_lines(view, self.tr, self.shell.glyphs, self.size.width - 2, key)
 
     def instead_lines(self, instead: Nothing) -> list[str]:
-        return nothing_lines(str(self.run.path if self.run is not None else ""), self.tr)
+        return nothing_lines(self.where_text(), self.tr)
 
     def filter_text(self) -> str:
         if self.view.filter != UPSTREAM or self.shown is None:

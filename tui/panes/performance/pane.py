@@ -161,7 +161,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
     def instead_lines(self, instead: Nothing) -> list[str]:
         from npulse.core.run.kinds import kinds_of
 
-        path = str(self.run.path if self.run is not None else "")
+        path = self.where_text()
         return nothing_lines(
             path, commands_of([kind for kind in kinds_of("performance") if kind.id in _MAIN_KINDS]), self.tr
         )

@@ -121,7 +121,7 @@ class PrecisionPane(TablePane[PrecisionView]):
         return shown_lines(view, self.tr, self.shell.glyphs, self.shell.lang, width, self._pair_key)
 
     def instead_lines(self, instead: Alone) -> list[str]:
-        path = str(self.run.path if self.run is not None else "")
+        path = self.where_text()
         return alone_lines(instead, path, self.tr, self._pair_key)
 
     @property

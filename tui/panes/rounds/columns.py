@@ -80,9 +80,7 @@ def style_by_outcome(view: RoundsView) -> RowStyle:
     return style
 
 
-def _spec(
-    view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int, taken: int = 0
-) -> ColumnSpec:
+def _spec(view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int, taken: int = 0) -> ColumnSpec:
     """taken: cells of the columns that come before what was changed."""
     spec = ColumnSpec(name, heading(name, lang), priority=_PRIORITY.get(name, 10))
     if name in BY_ID:

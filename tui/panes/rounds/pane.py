@@ -47,6 +47,8 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         super().__init__(area)
         self.options = options or AnalysisOptions()
         self._width = 0
+        self._round_name: str | None = None
+        """The round that the cursor was last sent to: a new one draws it, the same one again does not."""
 
     # ---- what is read ----
 
@@ -64,7 +66,15 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     def _to_round(self, index: int) -> bool:
         rows = self.shown.found.rows if self.shown is not None else ()
         row = next((place for place, one in enumerate(rows) if one.index == index), None)
+        if row is not None:
+            self._round_name = rows[row].name
         return self.show_row(row)
+
+    def take(self, made: RoundsView | Nothing) -> None:
+        """The workbench may have gone on to a new round since the rows before these were made."""
+        super().take(made)
+        if self.round is not None and self.round.name != self._round_name:
+            self._to_round(self.round_index)
 
     @property
     def can_follow(self) -> bool:
