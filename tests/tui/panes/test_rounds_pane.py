@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from npulse.core.rounds import story as story_module
+from npulse.core.run.discover import discover
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.memory.pane import MemoryPane
 from npulse.tui.panes.rounds.pane import RoundsPane
@@ -221,3 +222,28 @@ async def test_the_cursor_goes_to_a_new_round_that_is_opened(
         await pilot.press("L")
         await told(pilot, until)
         assert pane.row == 1, "the same round draws no cursor"
+
+
+@pytest.mark.parametrize("is_following", [True, False])
+async def test_a_round_that_another_terminal_makes_appears(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path, is_following: bool
+) -> None:
+    """Whether this pane follows or another one: what comes of the watch is the run with one round more."""
+    archive = write_archive(tmp_path / "diag")
+    app = open_rounds(archive)
+    async with app.run_test(size=SMALL) as pilot:
+        pane = await told(pilot, until)
+        if is_following:
+            await pilot.press("F")
+            await until(pilot, lambda: pane.is_following)
+        third = archive / "sanitizer" / "third_20260301-100200"
+        third.mkdir()
+        manifest = (archive / "sanitizer" / SECOND / "round.toml").read_text()
+        (third / "round.toml").write_text(manifest.replace("10:01", "10:02").replace('"closed"', '"running"'))
+        assert pane.row == 1
+        if not is_following:
+            pane.take_batch(discover(archive), app.round_index, ("memory",))
+        await until(pilot, lambda: pane.shown is not None and len(pane.shown.found.rows) == 3)
+        await told(pilot, until)
+        assert pane.row == 1, "the cursor stays with its round"
+        assert "third_2026" in screen_text(app)

@@ -22,8 +22,11 @@ PAUSE_S = 0.3
 """Between two stories that are shown while figures come in."""
 
 
-def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions) -> None:
-    """The rounds with their facts at once, then again with the figures of each further round."""
+def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions, is_whole: bool = False) -> None:
+    """The rounds with their facts at once, then again with the figures of each further round.
+
+    is_whole: only the end is shown, where figures of an earlier look stand on the screen.
+    """
     from npulse.core.rounds.story import story
     from npulse.core.rounds.view import rounds_view
 
@@ -35,7 +38,9 @@ def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions) -> None:
 
     def show(found: Story) -> None:
         nonlocal shown_s
-        if monotonic() - shown_s >= PAUSE_S:  # an archive has hundreds of rounds that take no time
+        if (
+            not is_whole and monotonic() - shown_s >= PAUSE_S
+        ):  # an archive has hundreds of rounds that take no time
             tools.show(rounds_view(found, tools.lang))
             shown_s = monotonic()
 

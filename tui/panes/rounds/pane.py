@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -53,7 +54,17 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     # ---- what is read ----
 
     def make_job(self, run: Run, round_: Round) -> Job:
-        return partial(read_story, run, options=self.options)
+        return partial(read_story, run, options=self.options, is_whole=self._is_look)
+
+    def take_batch(self, run: Run, round_index: int, areas: Container[str]) -> None:
+        """Another pane follows: a round that is new belongs to the story all the same."""
+        known = {row.name for row in self.shown.found.rows} if self.shown is not None else set()
+        if self._started is None or self.is_following or known.issuperset(one.name for one in run.rounds):
+            super().take_batch(run, round_index, areas)
+        else:
+            self.set_reactive(Pane.round_index, round_index)
+            self._started = self._started[0], round_index
+            self.run = run
 
     def watch_round_index(self, index: int) -> None:
         """All rounds are shown: another one of them is no other content, only another row."""
@@ -75,10 +86,6 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         super().take(made)
         if self.round is not None and self.round.name != self._round_name:
             self._to_round(self.round_index)
-
-    @property
-    def can_follow(self) -> bool:
-        return False  # a round is followed in the pane of its area
 
     def busy_text(self) -> str:
         return self.tr("rounds.reading")
