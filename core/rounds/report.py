@@ -120,8 +120,8 @@ def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang
         step = safe_text(row.facts.next_step[lang == "zh"], 400) or say(TEXTS, "next-nothing", lang)
         yield _finding(story, row, "nothing-recorded", "warning", message, step)
     if row.facts.is_running:
-        words = (say(TEXTS, f"{key}-running", lang) for key in ("message", "next"))
-        yield _finding(story, row, "open", "note", *words)
+        message, step = (say(TEXTS, f"{key}-running", lang) for key in ("message", "next"))
+        yield _finding(story, row, "open", "note", message, step)
     elif row.facts.outcome == "open":
         folder = (story.root / row.facts.manifest).parent  # whole: the shell is elsewhere
         step = say(TEXTS, "next-open", lang, folder=safe_text(shlex.quote(str(folder)), 1000))

@@ -271,6 +271,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "device.asking": ("Asking npu-smi ...", "正在查询 npu-smi……"),
     "device.n-chips": ("{n} chips", "{n} 个芯片"),
     "device.n-chips-one": ("1 chip", "1 个芯片"),
+    "device.n-files": ("told by {n} files", "来自 {n} 个文件"),
+    "device.no-process": ("no process", "没有进程"),
     "device.n-unwell": ("not well: {n}", "异常：{n}"),
     "device.driver": ("driver {version}", "驱动 {version}"),
     "device.well": ("No card says that anything is wrong.", "没有卡报告异常。"),

@@ -237,6 +237,46 @@ async def test_escape_ends_polling_that_hangs(
         await until(pilot, lambda: not asking(app))
         await pilot.pause()
         assert not pane._is_polling
+        assert "Asking npu-smi" not in screen_text(app) and "npu_smi.txt" in screen_text(app)
+
+
+async def test_of_several_files_each_row_names_its_own(
+    open_app: OpenApp, until: Until, screen_text: ScreenText, saved: Path, npu_smi: Callable[..., Path]
+) -> None:
+    npu_smi("busy", CHIPS="3")
+    done = subprocess.run([str(DOUBLES / "npu-smi"), "info"], capture_output=True, check=True)
+    (saved / "later.txt").write_bytes(done.stdout)
+    app = open_app(saved, first_pane="device")
+    async with app.run_test(size=WIDE) as pilot:
+        await stands(pilot, until)
+        text = screen_text(app)
+        assert "6 chips" in text and "told by 2 files" in text, "each chip once, however many files tell it"
+        assert "later.txt" in text and "npu_smi.txt" in text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_no_rule_id_stands_where_words_belong(
+    open_app: OpenApp,
+    until: Until,
+    screen_text: ScreenText,
+    saved: Path,
+    npu_smi: Callable[..., Path],
+    tmp_path: Path,
+    lang: str,
+) -> None:
+    """A chip that is loaded and idle has no few words of its own: the rule's title stands there."""
+    state = tmp_path / "state.json"
+    chips = [{"npu": 0, "chip": 0, "hbm": 57784}]
+    state.write_text(json.dumps({"chips": chips, "processes": [[0, 0, 4711, "python3.11", 54366]]}))
+    npu_smi("healthy", STATE=str(state))
+    done = subprocess.run([str(DOUBLES / "npu-smi"), "info"], capture_output=True, check=True)
+    (saved / "npu_smi.txt").write_bytes(done.stdout)
+    app = open_app(saved, first_pane="device", lang=lang)
+    async with app.run_test(size=WIDE) as pilot:
+        await stands(pilot, until)
+        text = screen_text(app).replace(" ", "")
+        assert "loaded-idle" not in text
+        assert ("已加载但" if lang == "zh" else "achipisloaded") in text
 
 
 async def test_enter_shows_all_of_a_chip(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from npulse.core.device.rules import RULES
 from npulse.core.device.view import SUBJECT, DeviceView
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text
@@ -45,13 +46,15 @@ _HEADINGS: dict[str, tuple[str, str]] = {
 }
 _SHOWN = (
     *(SUBJECT, "health", "temperature_c", "power_w", "ai_core_percent", "used_mb", "frequency_mhz"),
-    *("processes", "findings", "side", "state", "device", "name"),
+    *("processes", "findings", "artifact", "side", "state", "device", "name"),
 )
 HIDDEN_AT_FIRST = frozenset(_HEADINGS) - frozenset(_SHOWN)
 """Columns that `c` can bring in."""
-_PRIORITY = {name: place for place, name in enumerate(_SHOWN)} | {"findings": 1, "side": 2}
+_PRIORITY = {name: place for place, name in enumerate(_SHOWN)} | {"findings": 1, "artifact": 2, "side": 2}
 _WHOLE = frozenset(("power_w", "temperature_c", "hbm_temperature_c", "frequency_mhz", "rated_mhz"))
 _MOST_WORDS = 40
+_TITLES: Mapping[str, tuple[str, str]] = {rule.id: rule.title for rule in RULES}
+"""What is said where a note has no few words of its own."""
 
 
 def specs(view: DeviceView, hidden: frozenset[str], glyphs: Glyphs, width: int) -> tuple[ColumnSpec, ...]:
@@ -60,6 +63,8 @@ def specs(view: DeviceView, hidden: frozenset[str], glyphs: Glyphs, width: int) 
     names = [column.name for column in table.columns]
     ordered = [*(name for name in _SHOWN if name in names), *(n for n in names if n not in _SHOWN)]
     shown = [name for name in ordered if name not in hidden and has_values(table, name)]
+    if len({source.name for source, _ in view.found.rows}) < 2 and "artifact" in shown:
+        shown.remove("artifact")  # one file: the first line names it
     return tuple(_spec(view, name, glyphs, width) for name in shown)
 
 
@@ -83,7 +88,8 @@ def style_by_notes(view: DeviceView) -> RowStyle:
 def words_of(view: DeviceView, row: int, lang: Lang) -> str:
     """What is wrong with a chip in few words, the worst first."""
     notes = sorted(view.notes(row), key=lambda note: ("error", "warning", "note").index(note.severity))
-    told = (note.short[1 if lang == "zh" else 0] or note.rule for note in notes)
+    at = 1 if lang == "zh" else 0
+    told = (note.short[at] or _TITLES.get(f"device.{note.rule}", note.message)[at] for note in notes)
     return safe_text(", ".join(dict.fromkeys(told)))
 
 
@@ -115,7 +121,7 @@ def _told(
 ) -> ColumnSpec:
     """A column whose cells are written row by row, as wide as the longest of them."""
     longest = max((cell_len(text(row)) for row in range(min(view.table.n_rows, 256))), default=1)
-    cells = max(1, min(longest, most, _MOST_WORDS))
+    cells = max(cell_len(head), min(longest, most, _MOST_WORDS))
     align = "right" if is_number else "left"
     return ColumnSpec(
         name,

@@ -152,6 +152,10 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
         if self._asker is not None:
             self._asker.cancel()
         self.tell(busy="")
+        if self._now is None and self._is_now:  # it never answered: what the round says stands here again
+            self._is_now = False
+            if self._recorded is not None:
+                super().take(self._recorded)
 
     def on_hide(self) -> None:
         """Nobody looks: the host and the cards are left alone. It goes on when the pane is seen again."""
@@ -299,6 +303,8 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
         lines += ["", *spark_lines(view, row, width, self.shell.glyphs.is_ascii)]
         processes = view.processes(row)
         lines += ["", self.tr("device.processes-unknown" if processes is None else "device.processes")]
+        if processes is not None and not processes:
+            lines.append(f"  {self.tr('device.no-process')}")
         for one in processes or ():
             memory = "?" if one.memory_mb is None else f"{one.memory_mb:,}"
             lines.append(f"  {one.pid:>8}  {memory:>9} MB  {safe_text(one.name or '?', 60)}")

@@ -19,8 +19,7 @@ def shown_lines(view: DeviceView, tr: Tr, glyphs: Glyphs, live: str) -> list[str
     """Two lines: verdict, cards, how many are not OK; the first finding and what to do. live: how polling
     stands, "" for what a file says."""
     separator = ", " if glyphs.is_ascii else " · "
-    counts = view.report.counts
-    n_chips = counts.get("chips", 0)
+    n_chips = len({view.chip(row).key for row in range(view.table.n_rows)})
     parts = [tr("device.n-chips-one" if n_chips == 1 else "device.n-chips", n=n_chips)]
     n_unwell = len(unwell_rows(view))
     if n_unwell:
@@ -30,7 +29,9 @@ def shown_lines(view: DeviceView, tr: Tr, glyphs: Glyphs, live: str) -> list[str
         if main.snapshot.driver_version:
             parts.append(tr("device.driver", version=safe_text(main.snapshot.driver_version, 30)))
         if not live:
-            parts.append(safe_text(main.name, 60))
+            n_files = len({view.source(row).name for row in range(view.table.n_rows)})
+            is_one = n_files == 1
+            parts.append(safe_text(main.name, 60) if is_one else tr("device.n-files", n=n_files))
     if live:
         parts.append(live)
     line = f"{view.report.verdict.upper()}  {separator.join(parts)}"
