@@ -128,7 +128,10 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
     if tool and tool not in tools:
         raise FieldError("tool", "capture.bad-choice", name=tool, known=", ".join(tools))
     command, pid = _words("command", values), _pid(values.get("pid", "").strip())
-    if not command and pid is None:
+    model = values.get("model", "").strip()
+    if not command and pid is None and model.endswith(".om"):  # run without a program
+        values = {**values, "name": values.get("name", "").strip() or Path(model).stem}
+    elif not command and pid is None:
         raise FieldError("command", "capture.no-command")
     if command and pid is not None:
         raise FieldError("pid", "capture.command-or-pid")
@@ -146,7 +149,7 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
         step=values.get("step", "").strip(),
         names=tuple(one for word in _words("list", values) for one in word.split(",") if one),
         level=values.get("level", "").strip() or None,
-        model=values.get("model", "").strip() or None,
+        model=model or None,
         pid=pid,
         keep_inputs=tuple(cwd / Path(word).expanduser() for word in _words("keep-input", values)),
         timeout_s=_timeout(values.get("timeout", "").strip()),

@@ -99,8 +99,11 @@ class CaptureJob:
 
     @property
     def what(self) -> str:
-        """The command that is captured, or the process that a tool attaches to."""
-        return shlex.join(self.request.command) or f"pid {self.request.pid}"
+        """The command that is captured, the process that a tool attaches to, or the model that it runs."""
+        asked = self.request
+        if asked.command or asked.pid is None:
+            return shlex.join(asked.command) or asked.model or ""
+        return f"pid {asked.pid}"
 
     def lines(self) -> tuple[str, ...]:
         """The end of the log, as many lines as are kept."""

@@ -10,6 +10,8 @@ from npulse.core.capture.told import in_lang
 from npulse.core.figures import size_text
 from npulse.core.text import Lang, safe_text
 
+from .messages.texts import TEXTS
+
 if TYPE_CHECKING:
     from npulse.core.capture.driver import Driver, Plan
     from npulse.core.capture.request import CaptureRequest
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from .glyphs import Glyphs
 
 Tr = Callable[..., str]
+FILE_MARK = "  |"
+"""In front of the lines of a planned file."""
+SHOWN_FILE_LINES = 40
 
 
 def plan_lines(
@@ -36,9 +41,30 @@ def finding_lines(findings: Sequence[Finding], glyphs: Glyphs, tr: Tr) -> Iterat
     for finding in findings:
         word = "ok" if finding.role == "ok" else "unknown" if finding.role == "unknown" else finding.severity
         mark = glyphs.shape(word) if word == "unknown" else glyphs.severity(word)
-        yield f"{mark:<4}{safe_text(finding.message, 1000)}"
+        yield f"{mark:<4}{label_of(finding.rule, tr)}{safe_text(finding.message, 1000)}"
         if finding.next_step:
             yield f"      {tr('detail.next')}: {safe_text(finding.next_step, 1000)}"
+
+
+def label_of(rule: str, tr: Tr) -> str:
+    """What a check looked at, in front of what it says; "" where the words say it themselves."""
+    key = f"capture.check-{rule.removeprefix('capture.')}"
+    return f"{tr(key)}: " if key in TEXTS else ""
+
+
+def folded(lines: Sequence[str], tr: Tr) -> Iterator[str]:
+    """A plan without the ends of long files: the tool's own settings are short, launchers are not."""
+    n_shown = n_left = 0
+    for line in (*lines, ""):
+        is_of_file = line.startswith(FILE_MARK)
+        n_shown = n_shown + 1 if is_of_file else 0
+        if n_shown > SHOWN_FILE_LINES:
+            n_left += 1
+            continue
+        if n_left:
+            yield f"{FILE_MARK} {tr('capture.folded', n=n_left)}"
+            n_left = 0
+        yield line
 
 
 def progress_line(job: CaptureJob, state: JobState, tr: Tr, lang: Lang, separator: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from npulse.tui.capture_form import (
     usual_values,
     with_fitting_tool,
 )
+from npulse.tui.capture_text import folded, label_of
 from npulse.tui.messages.texts import TEXTS
 
 CWD = Path("/home/me/here")
@@ -161,3 +163,39 @@ def test_an_archive_goes_on_being_the_archive(tmp_path: Path) -> None:
     assert usual_archive(run("prof/x_20260101-000000/round.toml", "x_20260101-000000"), CWD) == tmp_path
     assert usual_archive(run("round1/dump.json", "round1"), CWD) == CWD / "diag"
     assert usual_archive(None, CWD) == CWD / "diag"
+
+
+def test_a_model_alone_is_run_without_a_program() -> None:
+    made = request(command="", model="models/resnet.om")
+    assert (made.command, made.pid, made.model, made.name) == ((), None, "models/resnet.om", "resnet")
+    with pytest.raises(FieldError) as caught:
+        request(command="", model="resnet")
+    assert caught.value.field == "command"
+
+
+@pytest.mark.parametrize("lang", [0, 1])
+def test_what_a_check_says_has_its_subject_in_front(lang: int) -> None:
+    """ "not chatty" alone says nothing: every check that can be well has its name."""
+    from npulse.core.capture import preflight, preflight_settings
+
+    sources = "".join(Path(str(one.__file__)).read_text() for one in (preflight, preflight_settings))
+    rules = set(re.findall(r"look\.ok\(\s*\"([a-z-]+)\"", sources))
+    assert len(rules) > 8
+    for rule in rules:
+        assert label_of(f"capture.{rule}", lambda key: TEXTS[key][lang]), rule
+    assert label_of("capture.no-such-rule", str) == ""
+
+
+def test_of_a_long_file_the_beginning_is_shown() -> None:
+    lines = [
+        "runs:",
+        "  python",
+        "writes a (0644):",
+        *(f"  | {n}" for n in range(100)),
+        "writes b (0644):",
+        "  | x",
+    ]
+    told = list(folded(lines, lambda key, **values: f"{key} {values['n']}"))
+    assert told[3:43] == [f"  | {n}" for n in range(40)]
+    assert told[43:46] == ["  | capture.folded 60", "writes b (0644):", "  | x"]
+    assert "  | capture.folded 60" in list(folded(lines[:-2], lambda key, **values: f"{key} {values['n']}"))

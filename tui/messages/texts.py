@@ -140,8 +140,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "capture.model": ("model", "模型"),
     "capture.model-hint": (
-        "Name of a compiled model, whose operators are dumped (acl). Empty: all models.",
-        "已编译模型的名称，采集其算子（acl）。留空为全部模型。",
+        "Name of a compiled model, whose operators are dumped (acl); FILE.om without a command is run by msprobe.",
+        "已编译模型的名称，采集其算子（acl）；只填 FILE.om 而无命令时由 msprobe 运行。",
     ),
     "capture.keep-fp32": ("keep fp32", "保留 FP32"),
     "capture.keep-fp32-hint": (
@@ -226,6 +226,27 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "capture.held-back": (
         "Held back, errors: {n} (warnings: {n_warnings}). Mend them, or set force to yes.",
         "已阻止启动，错误 {n}（警告 {n_warnings}）。请修复，或将“强制”设为 yes。",
+    ),
+    "capture.check-disk-space": ("disk space", "磁盘空间"),
+    "capture.check-archive": ("archive", "归档目录"),
+    "capture.check-inodes": ("inodes", "inode 数"),
+    "capture.check-work-tree": ("sources", "源码树"),
+    "capture.check-command": ("program", "程序"),
+    "capture.check-tool": ("tool", "工具"),
+    "capture.check-input": ("input", "输入"),
+    "capture.check-pid": ("process", "进程"),
+    "capture.check-fusion": ("fusion", "融合"),
+    "capture.check-asynchronous": ("launches", "下发方式"),
+    "capture.check-log-level": ("log level", "日志级别"),
+    "capture.check-other-profiler": ("other tools", "其他工具"),
+    "capture.check-device": ("cards", "设备"),
+    "capture.check-versions": ("versions", "版本"),
+    "capture.check-ranks": ("ranks", "rank 数"),
+    "capture.check-relative-path": ("paths", "路径"),
+    "capture.check-small": ("smaller", "缩小"),
+    "capture.folded": (
+        "... {n:,} more lines; npulse capture --dry-run prints them",
+        "……另有 {n:,} 行；npulse capture --dry-run 可全部打印",
     ),
     "capture.plan": (
         "What would run (as npulse capture --dry-run)",
@@ -317,6 +338,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "rounds.worse-now": ("worse now: {names}", "目前更差：{names}"),
     "rounds.better-now": ("better now: {names}", "目前更好：{names}"),
     "rounds.n-nothing": ("recorded nothing: {n}", "未采到数据：{n} 轮"),
+    "rounds.unsettled": (
+        "Nobody recorded how the newest round was set up.",
+        "最新一轮的设置没有记录。",
+    ),
+    "rounds.unread": (
+        "Not all could be read ({n}): {key} lists it.",
+        "有内容无法读取（{n}）：按 {key} 查看。",
+    ),
     "rounds.changed": ("The newest round changed: {changes}", "最新一轮的改动：{changes}"),
     "rounds.line-worse": (
         "{round} worse after {changes}  ({figures}, before: {since})",

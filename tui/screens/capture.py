@@ -35,7 +35,7 @@ from ..capture_form import (
     usual_values,
     with_fitting_tool,
 )
-from ..capture_text import finding_lines, plan_lines
+from ..capture_text import finding_lines, folded, plan_lines
 from ..crash import describe_error, failure_of
 from .entry import Entry
 from .page import Page
@@ -264,7 +264,7 @@ class CapturePage(Page["CaptureJob | None"]):
             lines += [(line, START) for line in checks]
         if planned.outlook is not None:
             lines.append((self.tr("capture.plan"), None))
-            lines += [(line, START) for line in planned.outlook.lines]
+            lines += [(line, START) for line in folded(planned.outlook.lines, self.tr) if line]
         return [(self.plain(line), value) for line, value in lines]
 
     def _error_text(self, error: BaseException) -> str:

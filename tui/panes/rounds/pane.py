@@ -117,7 +117,7 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         return style_by_outcome(self.shown)
 
     def shown_lines(self, view: RoundsView) -> list[str]:
-        return shown_lines(view, self.tr, self.shell.glyphs, bool(self.ended))
+        return shown_lines(view, self.tr, self.shell.glyphs, bool(self.ended), self.key_of("app.problems"))
 
     def instead_lines(self, instead: Nothing) -> list[str]:
         return nothing_lines(str(self.run.path if self.run is not None else ""), self.tr)

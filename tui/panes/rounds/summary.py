@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 Tr = Callable[..., str]
 
 
-def shown_lines(view: RoundsView, tr: Tr, glyphs: Glyphs, is_ended: bool) -> list[str]:
-    """Two lines: verdict, span, how the newest figures stand; the first finding and what to do."""
+def shown_lines(view: RoundsView, tr: Tr, glyphs: Glyphs, is_ended: bool, key: str) -> list[str]:
+    """Two lines: verdict, span, how the newest figures stand; the first finding and what to do.
+
+    key: the one that lists what could not be read.
+    """
     separator = ", " if glyphs.is_ascii else " · "
     n_rounds = len(view.found.rows)
     parts = [tr("rounds.n-rounds-one" if n_rounds == 1 else "rounds.n-rounds", n=n_rounds)]
@@ -37,7 +40,7 @@ def shown_lines(view: RoundsView, tr: Tr, glyphs: Glyphs, is_ended: bool) -> lis
         parts.append(tr("rounds.n-nothing", n=n_nothing))
     verdict = view.report.verdict.upper() if view.is_complete else tr("rounds.no-verdict")
     parts.append(_span(view, tr))
-    return [f"{verdict}  {separator.join(filter(None, parts))}", _first(view, tr, glyphs)]
+    return [f"{verdict}  {separator.join(filter(None, parts))}", _first(view, tr, glyphs, key)]
 
 
 def _span(view: RoundsView, tr: Tr) -> str:
@@ -60,10 +63,14 @@ def _newest(view: RoundsView, tr: Tr) -> list[str]:
     return parts
 
 
-def _first(view: RoundsView, tr: Tr, glyphs: Glyphs) -> str:
+def _first(view: RoundsView, tr: Tr, glyphs: Glyphs, key: str) -> str:
     """What the first finding says, the change in front of the figures; without one the newest change."""
     arrow = "->" if glyphs.is_ascii else glyphs.arrow
     rows = view.found.rows
+    if not view.report.findings and view.report.problems:
+        return tr("rounds.unread", n=len(view.report.problems), key=key)
+    if not view.report.findings and rows and not rows[-1].has_settings:
+        return tr("rounds.unsettled")
     if not view.report.findings:
         return tr("rounds.changed", changes=changes_text(rows[-1], view.lang, arrow)) if rows else ""
     first = view.report.findings[0]
