@@ -97,19 +97,22 @@ _COMPILER = _Need(
 )
 
 _TABLE: tuple[tuple[Kind, str, tuple[_Need, ...]], ...] = (
-    ("precision", "msprobe (PyTorch)", (_TORCH, _MSPROBE)),
+    ("precision", "msprobe", (_TORCH, _MSPROBE)),
     ("precision", "msprobe (MindSpore)", (_MINDSPORE, _MSPROBE)),
-    ("precision", "acl.json dump", (_TOOLKIT, _SOURCED, _DEVICE)),
-    ("overflow", "msprobe", (_TORCH, _MSPROBE)),
-    ("overflow", "acl.json dump_debug", (_TOOLKIT, _SOURCED, _DEVICE)),
+    ("precision", "acl-dump", (_TOOLKIT, _SOURCED, _DEVICE)),
+    ("overflow", "statistics", (_TORCH, _MSPROBE)),
+    ("overflow", "nan-check", (_TORCH, _TORCH_NPU, _MSPROBE, _TOOLKIT, _SOURCED, _DEVICE)),
+    ("overflow", "acl-overflow", (_TOOLKIT, _SOURCED, _DEVICE)),
     ("memory", "mssanitizer", (_tool("mssanitizer"), _DEVICE)),
     ("memory", "msmemscope", (_tool("msmemscope"), _DEVICE)),
-    ("memory", "AddressSanitizer", (_COMPILER,)),
+    ("memory", "asan", (_COMPILER,)),
     ("performance", "msprof", (_tool("msprof"), _DEVICE)),
-    ("performance", "torch_npu profiler", (_TORCH, _TORCH_NPU, _TOOLKIT, _SOURCED, _DEVICE)),
+    ("performance", "msprof-dynamic", (_tool("msprof"), _DEVICE)),
+    ("performance", "torch-profiler", (_TORCH, _TORCH_NPU, _TOOLKIT, _SOURCED, _DEVICE)),
     ("performance", "msopprof", (_tool("msopprof"), _DEVICE)),
-    ("performance", "msopprof simulator", (_tool("msopprof"),)),
+    ("performance", "msopprof (simulator)", (_tool("msopprof"),)),
 )
+"""Every tool of `npulse capture`, by what its --tool takes; in brackets the same for something else."""
 
 TOOLS = (
     *("npu-smi", "msprof", "msopprof", "mssanitizer", "msmemscope", "msdebug", "msprobe"),
@@ -146,11 +149,11 @@ def _repaired(lacking: list[_Need], environment: Environment) -> Text:
 
 def _how(environment: Environment, tool: str) -> Text:
     """What a capture that is possible runs on."""
-    if tool.startswith("msprobe"):
+    if tool in ("msprobe", "msprobe (MindSpore)", "statistics"):
         if not environment.devices:
             return "on the CPU", "在 CPU 上"
         return "", ""
-    if tool == "AddressSanitizer":
+    if tool == "asan":
         return "host code: -fsanitize=address", "主机代码：-fsanitize=address"
     return "", ""
 

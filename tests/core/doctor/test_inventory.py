@@ -258,7 +258,7 @@ def test_a_host_without_an_npu_can_still_capture_some(disk: Disk) -> None:
     disk.program("/usr/bin/gcc")
     found = answered(disk, json.dumps({"python": "3.9.1", "executable": "/p", "packages": packages}))
     assert possible(found) == {
-        *(("precision", "msprobe (PyTorch)"), ("overflow", "msprobe"), ("memory", "AddressSanitizer")),
+        *(("precision", "msprobe"), ("overflow", "statistics"), ("memory", "asan")),
     }
     lacking = next(one for one in captures(found) if one.tool == "msprof")
     assert lacking.why[0] == "lacks msprof, NPU"
@@ -270,6 +270,7 @@ def test_a_full_machine_can_capture_all_that_is_installed(disk: Disk) -> None:
         disk.program(f"/usr/bin/{tool}")
     found = inventory(disk.machine(**SOURCED))
     assert possible(found) == {
-        *(("precision", "acl.json dump"), ("overflow", "acl.json dump_debug"), ("memory", "mssanitizer")),
-        *(("performance", "msprof"), ("performance", "msopprof"), ("performance", "msopprof simulator")),
+        *(("precision", "acl-dump"), ("overflow", "acl-overflow"), ("memory", "mssanitizer")),
+        *(("performance", "msprof"), ("performance", "msprof-dynamic")),
+        *(("performance", "msopprof"), ("performance", "msopprof (simulator)")),
     }
