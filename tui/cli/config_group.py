@@ -1,4 +1,4 @@
-"""The commands of `npulse config`: their options. What they do stands in `config.py`, imported when they run."""
+"""The commands of `npulse config`: their options. What they do stands in `config.py`, imported late."""
 
 from __future__ import annotations
 
