@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, check, never_cancelled
 
 from .reading import Reading, TextReader
@@ -29,6 +30,8 @@ TIMEOUT_S = 15.0
 BUDGET_S = 60.0
 """Of one snapshot: a call takes seconds on machines with many cards. What is left out is not known."""
 MAX_BYTES = 4 << 20
+MAX_STOPPED_BYTES = 256 << 10
+"""What is read of a call that was stopped: a machine with 128 chips prints some 50 KB."""
 MAX_NPUS = 128
 _STEP_S = 0.2
 
@@ -151,6 +154,9 @@ class NpuSmi:
             states = {"missing": "npu-smi missing", "denied": "not permitted", "timeout": "timeout"}
             state = states.get(first.failure, snapshot.state)
             snapshot = replace(snapshot, state=state, missing=around.missing)  # type: ignore[arg-type]
+        elif first.failure:
+            message = "npu-smi was stopped before it ended: there may be more chips"
+            found = replace(found, problems=(*found.problems, Problem("npu-smi", "cut-off", message)))
         snapshot = replace(
             snapshot,
             is_container=surroundings(self._root).is_container,
@@ -170,7 +176,9 @@ class _Transcript:
 
     def add(self, answer: Answer) -> None:
         # of a call that was killed the last line may be half of one
-        output = answer.output if not answer.failure else answer.output.rpartition(b"\n")[0]
+        output = answer.output
+        if answer.failure:
+            output = output[:MAX_STOPPED_BYTES].rpartition(b"\n")[0]
         self._text.append(b"$ npu-smi " + " ".join(answer.words).encode() + b"\n" + output + b"\n\n")
 
     def reading(self) -> Reading:

@@ -14,7 +14,7 @@ from npulse.core.device.query import NpuSmi, find_npu_smi, snapshot_now
 from npulse.core.device.surroundings import DEVICES, LIBRARIES, surroundings
 from npulse.core.errors import Cancelled
 
-from .doubles import FOLDER, PROGRAM, environment, snapshot_of
+from .doubles import FOLDER, PROGRAM, environment, said, snapshot_of
 
 
 @pytest.mark.parametrize(
@@ -182,3 +182,15 @@ def test_the_snapshot_says_where_it_was_asked(tmp_path: Path) -> None:
     found = snapshot_of("unreachable", root=tmp_path)
     assert (found.is_container, found.missing) == (True, (DEVICES, LIBRARIES))
     assert snapshot_of("healthy", "common", root=tmp_path).missing == ()
+
+
+def test_chips_of_a_call_that_was_stopped_may_not_be_all(tmp_path: Path) -> None:
+    table = said("idle", "info").splitlines(keepends=True)
+    ruled = next(at for at, line in enumerate(table) if line.startswith("| 0 ")) + 3  # the chip's rule too
+    (tmp_path / "part.txt").write_text("".join(table[:ruled]))
+    program = tmp_path / "npu-smi"
+    program.write_text(f'#!/bin/sh\n[ "$2" ] || {{ cat {tmp_path}/part.txt; exec sleep 60; }}\n')
+    program.chmod(0o755)
+    smi = NpuSmi(program, env=dict(os.environ), timeout_s=0.5)
+    found = smi.reading()
+    assert found.snapshot.is_known and [one.kind for one in found.problems] == ["cut-off"]
