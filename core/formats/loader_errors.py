@@ -300,8 +300,9 @@ def _first(number: int, text: str) -> LoaderError | None:
             if found is not None:
                 return make(found, number, text)
     said = message_of(text, number) if "npu-smi" in text or "dcmi" in text.lower() else None
-    if said is not None and is_of_call(said) and said.kind != "library":
-        return LoaderError("driver-unreachable", number, said.text, wanted=str(said.code or ""))
+    if said is not None and is_of_call(said) and said.kind not in ("library", "no-card"):
+        wanted = "" if said.kind == "missing" else str(said.code or "dcmi")
+        return LoaderError("driver-unreachable", number, said.text, wanted=wanted)
     code = _CODE.search(text) if "E" in text else None
     if code is not None and not _TIME.match(text):
         return LoaderError("code", number, _excerpt(code, text), wanted=code["code"])

@@ -255,6 +255,14 @@ TEXT_LINES: tuple[tuple[str, bytes, Callable[[bytes], object]], ...] = tuple(
             rb"^.{0,80}(?:command not found: npu-smi$|(?:\./|/|: |\A)npu-smi ?(?::|\xef\xbc\x9a) ?"
             rb"(?:\xe6\x9c\xaa|\xe6\x89\xbe|\xe6\x9d\x83|No such file|Permission denied|cannot execute))",
         ),
+        (
+            "device.npu_smi",
+            b"npu-smi",
+            rb"\A.{0,120}(?:npu-smi:? .{0,80}symbol lookup error|npu-smi info: Permission denied"
+            rb"|No such file or directory: '(?:\S{0,80}/)?npu-smi'"
+            rb"|'npu-smi[^'\n]{0,40}' (?:not found|timed out after ))",
+        ),
+        ("device.npu_smi", b"DCMI", rb"^.{0,80}\bDCMI[ _](?:mod(?:ule|el) )?init\w* ?(?:is )?fail"),
         ("device.npu_smi", b"npu-smi", rb"\bexec: \"(?:[\w./-]*/)?npu-smi\": "),
         ("device.npu_smi", b"lib", rb"\A.{0,80}error while loading shared libraries: lib(?:drvdsmi|dcmi)"),
         ("device.npu_smi", b"dcmi", rb"^.{0,80}\b(?i:dcmi[ _](?:mod(?:ule|el) )?init\w* ?(?:is )?fail)"),

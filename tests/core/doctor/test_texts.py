@@ -637,3 +637,9 @@ def test_the_torch_of_torch_npu_stays_whatever_vllm_asks_for() -> None:
 def test_no_devices_in_a_container(text: str) -> None:
     found = environment(text)
     assert grave(found) == [("env.driver-state", "warning")] and "docker run" in first(found).next_step
+
+
+def test_a_driver_that_fails_without_a_code_is_no_missing_npu_smi() -> None:
+    found = environment("dcmi module initialize failed")
+    assert grave(found) == [("env.driver-state", "warning")] and "driver" in first(found).message
+    assert "not found" not in first(found).message

@@ -430,6 +430,8 @@ def test_what_shells_and_containers_say_instead(
     for around in ("{}\n", "请联系管理员\n{}\nrc=255\n"):
         found = [one for one in told(around.format(text)).messages]
         assert [(one.kind, one.code) for one in found] == [(kind, code)]
+    (tmp_path / "stdout.txt").write_text(f"{text}\n")
+    assert [one.kind for one in discover(tmp_path).artifacts] == ["device.npu_smi"]
 
 
 def test_the_last_of_many_messages_is_kept() -> None:
