@@ -80,6 +80,8 @@ class Prepared:
 def prepare(request: CaptureRequest, driver: Driver) -> Prepared:
     """Check, plan and look around without touching anything. UsageError, EnvironmentLacks."""
     driver.check(request)
+    if request.timeout_s is not None and not request.timeout_s > 0:  # also where it is no number
+        raise UsageError(f"the time for a capture is more than 0 seconds, not {request.timeout_s:g}")
     folder = archive.planned_folder(request.archive, request.kind, request.name, time.time())
     plan = driver.plan(request, folder)
     if not plan.argv:
@@ -171,6 +173,9 @@ class _Attempt:
         self._on_event(RoundOpened(self._folder, self._attempt, max(1, self._request.repeat)))
         try:
             recorded = self._recorded_by(self._start())
+        except Cancelled:
+            self._manifest.update(stopped_by=self._stop.reason)
+            return self._close(Recorded("nothing", 0, 0, why=SESSION["stopped-early"]))
         except BaseException as error:
             self._close(_nothing(error, self._folder))
             if isinstance(error, OSError):  # the disk, not the program
@@ -243,6 +248,8 @@ class _Attempt:
             device={"before": cards.to_dict()},
         )
         self._write_softly()
+        if self._stop.n_asked:
+            raise Cancelled
         run = self._run(plan, archive.CONSOLE, environment, request.timeout_s, self._note_process)
         self._ended = run.ended
         self._manifest.update(**ended_tables(run))

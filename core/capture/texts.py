@@ -22,6 +22,7 @@ SESSION: Mapping[str, tuple[str, str]] = {
         "npulse was killed while it captured; how the tool ended is not known",
         "采集期间 npulse 被杀死；工具如何结束未知",
     ),
+    "stopped-early": ("the end was asked for before the tool was started", "工具启动之前已请求结束"),
     "unknown-tool": ("no driver of that name judges what lies here", "没有对应的驱动可判断此处的数据"),
 }
 

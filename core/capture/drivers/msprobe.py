@@ -28,8 +28,9 @@ SETTINGS = (
     *("task", "scope", "tensor_list", "data_mode", "summary_mode", "async_dump", "dump_enable"),
     *("extra_info", "risk_level", "msprobe_version", "step-on", "name_list"),
 )
-"""What `settings` may hold, spelled as in config.json; lists with commas. step-on is the launcher's,
-name_list tells where the names for globs of --list come from."""
+"""What `settings` may hold, spelled as in config.json; lists with commas.
+
+step-on: of the launcher. name_list: where the names for globs of --list come from."""
 LANGS: tuple[Lang, Lang] = ("en", "zh")
 
 KEEP_DTYPE = "keep_dtype.cfg"

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from npulse.core.capture.driver import StopStep
-from npulse.core.capture.events import Event, Running, Started, Stopping, Switched
+from npulse.core.capture.events import Event, RoundOpened, Running, Started, Stopping, Switched
 from npulse.core.capture.process import Patience
 from npulse.core.capture.session import HeldBack, RoundResult, capture
 from npulse.core.capture.stop import StopRequests
 from npulse.core.capture.switching import switch_round
-from npulse.core.errors import EnvironmentLacks, InputError
+from npulse.core.errors import EnvironmentLacks, InputError, UsageError
 from npulse.core.formats.environment import read_environment
 from npulse.core.run.discover import discover
 
@@ -433,3 +433,28 @@ def test_captures_at_the_same_time_do_not_disturb_each_other(archive: Path) -> N
     until(lambda: len(results) == 3)
     assert {manifest_of(result.folder)["state"] for result in results} == {"closed"}
     assert len({result.folder for result in results}) == 3
+
+
+def test_a_wish_to_stop_before_the_start_starts_nothing(archive: Path) -> None:
+    stop = StopRequests()
+    seen: list[Any] = []
+
+    def on_event(event: Any) -> None:
+        seen.append(event)
+        if isinstance(event, RoundOpened):
+            stop.ask("user")
+
+    request = request_for(archive, python(WRITES), repeat=3)
+    (result,) = capture(request, PlainDriver(), on_event=on_event, stop=stop, patience=SHORT)
+    assert not any(isinstance(event, Started) for event in seen)
+    assert result.ended is None and result.recorded.outcome == "nothing"
+    table = manifest_of(result.folder)
+    assert (table["state"], table["stopped_by"]) == ("closed", "user")
+    assert "before the tool was started" in table["recorded"]["why"]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
+def test_a_time_that_is_none_is_refused(archive: Path, seconds: float) -> None:
+    with pytest.raises(UsageError):
+        capture(request_for(archive, python(""), timeout_s=seconds), PlainDriver())
+    assert not archive.exists()
