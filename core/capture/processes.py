@@ -174,9 +174,14 @@ class Family:
         return False
 
     def reap(self) -> None:
-        """Take away members that have ended and whose parent is this process by now; not the tool itself."""
-        for pid, _ in self._members:
-            if pid != self._leader:
+        """Take away members that have ended and whose parent is this process by now; not the tool itself, nor
+        another child that has got a member's number: its end belongs to whoever started it."""
+        mine = os.getpid()
+        for pid, ticks in self._members:
+            process = process_of(pid) if pid != self._leader else None
+            if process is None or process.start_ticks != ticks:
+                continue
+            if process.is_ended and process.parent == mine:
                 with suppress(OSError):
                     os.waitpid(pid, os.WNOHANG)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from npulse.core.capture import processes as module
-from npulse.core.capture.processes import Process, process_of, send
+from npulse.core.capture.processes import Family, Process, process_of, send
 
 
 @pytest.fixture
@@ -54,3 +54,21 @@ def test_no_handle_is_left_open(sleeper: Process) -> None:
         send(replace(sleeper, start_ticks=1), signal.SIGKILL)
         send(replace(sleeper, pid=2**22 + 1), signal.SIGKILL)
     assert module.os.listdir("/proc/self/fd") == before
+
+
+def test_the_end_of_another_child_that_has_a_member_s_number_is_left_to_its_starter() -> None:
+    with subprocess.Popen([sys.executable, "-S", "-c", "raise SystemExit(7)"]) as child:
+        assert module.os.waitid(module.os.P_PID, child.pid, module.os.WEXITED | module.os.WNOWAIT)
+        ended = process_of(child.pid)
+        assert ended is not None and ended.is_ended
+        family = Family(leader=1, round_id="x")
+        family._members[child.pid, ended.start_ticks - 1] = ended  # one of its number was a member before
+        family.reap()
+        assert child.wait() == 7
+    with subprocess.Popen([sys.executable, "-S", "-c", "raise SystemExit(7)"]) as child:
+        assert module.os.waitid(module.os.P_PID, child.pid, module.os.WEXITED | module.os.WNOWAIT)
+        ended = process_of(child.pid)
+        assert ended is not None
+        family._members[ended.key] = ended
+        family.reap()
+        assert process_of(child.pid) is None, "a member is taken away"
