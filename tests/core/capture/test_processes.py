@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from npulse.core.capture import processes as module
-from npulse.core.capture.processes import Family, Process, process_of, send
+from npulse.core.capture.processes import Family, Process, adopting, process_of, send
 
 
 @pytest.fixture
@@ -72,3 +73,27 @@ def test_the_end_of_another_child_that_has_a_member_s_number_is_left_to_its_star
         family._members[ended.key] = ended
         family.reap()
         assert process_of(child.pid) is None, "a member is taken away"
+
+
+def test_orphans_come_here_only_while_a_tool_runs() -> None:
+    """The workbench lives on behind a capture, and others may run beside it."""
+    assert not module._subreaper()
+    leave, inside = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with adopting():
+            inside.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=other)
+    with adopting():
+        thread.start()
+        assert inside.wait(30) and module._subreaper()
+        assert subprocess.run(["sh", "-c", "exit 3"]).returncode == 3
+    assert module._subreaper(), "the other one still runs"
+    leave.set()
+    thread.join()
+    assert not module._subreaper()
+    with pytest.raises(ZeroDivisionError), adopting():
+        raise ZeroDivisionError
+    assert not module._subreaper()
