@@ -360,3 +360,20 @@ def test_a_hang_up_is_a_reason_and_waiting_ends_with_the_round(
     assert ended.is_set() and job.state.error is None and job.state.result is not None
     told = read_manifest(job.state.result.folder / "round.toml")
     assert (told["state"], told["stopped_by"]) == ("closed", "hang-up")
+
+
+async def test_the_keys_are_back_after_a_terminal_that_was_too_small(
+    open_dialog: MakeApp, double: type[DoubleDriver], script: Script, tmp_path: Path
+) -> None:
+    """While only the message is shown nothing can hold the keys; who had them gets them back."""
+    app = open_dialog()
+    async with app.run_test(size=SMALL) as pilot:
+        await dialog(pilot, app, script(RECORDS), tmp_path / "diag")
+        page = await started(pilot, app)
+        await until(pilot, lambda: not page.job.is_running and page.can_open)
+        await pilot.resize_terminal(30, 8)
+        await until(pilot, lambda: page.focused is None)
+        await pilot.resize_terminal(*SMALL)
+        await until(pilot, lambda: isinstance(page.focused, RowList))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MainPage))

@@ -34,6 +34,8 @@ class Page(Screen[ResultT], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = []
     has_way_back = True
+    _holder: Widget | None = None
+    """Who had the keys last."""
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # else each change repaints all of it
 
     def compose(self) -> ComposeResult:
@@ -103,7 +105,17 @@ class Page(Screen[ResultT], inherit_bindings=False):
         return any(w.node is self and not w.is_finished for w in self.app.workers)
 
     def watch_focused(self, focused: Widget | None) -> None:
+        self._holder = focused or self._holder
         self.call_after_refresh(self.refresh_footer)
+
+    def on_resize(self) -> None:
+        if self.focused is None:  # a terminal that was too small hides all that can have the keys
+            self.call_after_refresh(self._give_keys_back)
+
+    def _give_keys_back(self) -> None:
+        holder = self._holder
+        if self.focused is None and holder is not None and holder.is_attached and holder.focusable:
+            self.set_focus(holder, scroll_visible=False)
 
     def refresh_footer(self) -> None:
         """Offer what the focused widget, its pane and the app can do now."""
