@@ -121,7 +121,8 @@ class StateStore:
         return found[:MAX_RECENT]
 
     def add_recent(self, path: str, verdict: str = "") -> None:
-        """Put a run on top of the list; a known verdict is kept where none is given."""
+        """Put a run on top of the list, by its whole path; a known verdict is kept where none is given."""
+        path = os.path.abspath(path)
         known = {run.path: run for run in self.recent()}
         verdict = verdict or (known[path].verdict if path in known else "")
         runs = [RecentRun(path, int(self._now_s()), verdict), *(r for r in known.values() if r.path != path)]

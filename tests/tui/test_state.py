@@ -128,3 +128,14 @@ def test_any_text_is_kept_as_it_is(tmp_path_factory: pytest.TempPathFactory, sub
     run = os.fsdecode(b"/run/\xff\xfe")
     StateStore(folder).set_note(run, subject, note)
     assert StateStore(folder).marks(run) == {subject: note}
+
+
+def test_a_recent_run_can_be_opened_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    monkeypatch.chdir(tmp_path)
+    store = StateStore(tmp_path / "state")
+    store.add_recent("run", "fail")
+    store.add_recent(str(tmp_path / "run"))
+    assert [(one.path, one.verdict) for one in store.recent()] == [(str(tmp_path / "run"), "fail")]

@@ -277,6 +277,10 @@ async def test_no_rule_id_stands_where_words_belong(
         text = screen_text(app).replace(" ", "")
         assert "loaded-idle" not in text
         assert ("已加载但" if lang == "zh" else "achipisloaded") in text
+        pane = pane_of(app)
+        specs = {spec.name: spec for spec in pane.specs(pane.table.view.table)}
+        assert specs["state"].instead is not None
+        assert specs["state"].instead(0) == ("已加载" if lang == "zh" else "loaded")
 
 
 async def test_enter_shows_all_of_a_chip(

@@ -44,6 +44,8 @@ _HEADINGS: dict[str, tuple[str, str]] = {
     "side": ("when", "时点"),
     "artifact": ("file", "文件"),
 }
+_USES: Mapping[str, str] = {"busy": "忙碌", "loaded": "已加载", "held": "被占用", "idle": "空闲"}
+"""How a chip is used, in Chinese; in English the words of the contract."""
 _SHOWN = (
     *(SUBJECT, "health", "temperature_c", "power_w", "ai_core_percent", "used_mb", "frequency_mhz"),
     *("processes", "findings", "artifact", "side", "state", "device", "name"),
@@ -102,6 +104,8 @@ def _spec(view: DeviceView, name: str, glyphs: Glyphs, width: int) -> ColumnSpec
         return _told(name, head, priority, lambda row: _health(view, row, glyphs), view, 10)
     if name == "findings":
         return _told(name, head, priority, lambda row: words_of(view, row, lang), view, max(20, width - 58))
+    if name == "state":
+        return _told(name, head, priority, lambda row: _use(table, row, lang), view, 10)
     if name == "used_mb":
         return _told(name, head, priority, lambda row: _memory(table, row), view, 13, is_number=True)
     if name in _WHOLE or name == "ai_core_percent":
@@ -142,6 +146,11 @@ def _health(view: DeviceView, row: int, glyphs: Glyphs) -> str:
     worst = worst_of(view.notes(row))
     shape = glyphs.shape(worst) if worst in ("error", "warning") else " "
     return f"{shape} {safe_text(str(health), 8)}"
+
+
+def _use(table: Table, row: int, lang: Lang) -> str:
+    use = str(table.column("state").value(row) or "-")
+    return _USES.get(use, use) if lang == "zh" else use
 
 
 def _memory(table: Table, row: int) -> str:
