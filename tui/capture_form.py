@@ -175,7 +175,8 @@ def _words(field: str, values: Values) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(values.get(field, "")))
     except ValueError as error:
-        raise FieldError(field, "capture.bad-words", why=str(error)) from None
+        is_quote = "quotation" in str(error)  # the other thing that it refuses: a backslash at the end
+        raise FieldError(field, "capture.open-quote" if is_quote else "capture.open-escape") from None
 
 
 def _pid(text: str) -> int | None:

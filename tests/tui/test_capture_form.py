@@ -87,6 +87,7 @@ def test_what_the_fields_mean() -> None:
     [
         ("command", ""),
         ("command", "python 'open"),
+        ("command", "python end\\"),
         ("kind", "speed"),
         ("tool", "three"),
         ("archive", " "),
