@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from npulse.core.areas import area_of
 from npulse.core.findings import Finding, Location, Report, Severity, verdict_from
 from npulse.core.text import Lang, columns_of, safe_text, say
 
@@ -23,6 +24,7 @@ from .words import (
     listed_changes,
     outcome_and_ending,
     started_text,
+    title_of,
 )
 
 SHOWN_ROUNDS = 200
@@ -101,15 +103,32 @@ def span_text(story: Story, lang: Lang) -> str:
 
 
 def _findings(story: Story, lang: Lang) -> list[Finding]:
-    """What is worse now, what did not record, what is better; then what was once worse."""
+    """What is worse now, what did not record, what is better; what still fails; what was once worse."""
     newest = {name: row.name for row in story.rows for name in row.cells}
     found: list[tuple[int, int, Finding]] = []
     for place, row in enumerate(story.rows):
         for finding in row_findings(story, row, newest, lang):
-            rank = {"warning": 0, "note": 1 if finding.rule == f"{AREA}.better" else 2}[finding.severity]
+            rank = {"warning": 0, "note": 1 if finding.rule == f"{AREA}.better" else 3}[finding.severity]
             found.append((rank, -place, finding))
+    found += [(2, -place, finding) for place, finding in _failing(story, lang)]
     found.sort(key=lambda one: one[:2])
     return [finding for _, _, finding in found]
+
+
+def _failing(story: Story, lang: Lang) -> Iterator[tuple[int, Finding]]:
+    """Areas whose newest word is a failure, with the place of the round that they say it of."""
+    newest = {said.area: (place, row, said) for place, row in enumerate(story.rows) for said in row.said}
+    for place, row, said in newest.values():
+        if said.verdict != "fail":
+            continue
+        area = area_of(said.area)
+        first = f": {title_of(said.rule, lang)} {safe_text(said.subject, 200)}" if said.rule else ""
+        message = say(
+            TEXTS, "message-fails", lang, area=area.title[lang == "zh"], n=said.n_errors, first=first
+        )
+        chosen = ["--round", row.name] if row.name else []
+        step = shlex.join(["npulse", area.command, str(story.root), *chosen])
+        yield place, _finding(story, row, "fails", "error", message, safe_text(step, 1000))
 
 
 def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang) -> Iterator[Finding]:
@@ -162,7 +181,7 @@ def _finding(
     next_step: str,
     figures: dict[str, Any] | None = None,
 ) -> Finding:
-    roles = {"better": "ok", "worse": "suspect"}
+    roles = {"better": "ok", "worse": "suspect", "fails": "suspect"}
     return Finding(
         area=AREA,
         severity=severity,

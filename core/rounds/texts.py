@@ -70,6 +70,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "the manifest was never closed: the capture still runs, or was killed",
         "清单未收尾：采集仍在进行，或已被终止",
     ),
+    "message-fails": ("{area} fails, {n} error(s){first}", "{area}不通过，{n} 个错误{first}"),
     "message-running": ("it is being captured at the moment", "正在采集"),
     "next-running": ("look again once it is over", "采集结束后再看"),
     "unchanged-here": ("nothing that was recorded", "没有记录到的改动"),

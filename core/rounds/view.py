@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from npulse.core.areas import area_of, rule_by_id
-from npulse.core.errors import UsageError
+from npulse.core.areas import area_of
 from npulse.core.findings import Finding, Report
 from npulse.core.rules import Rule
 from npulse.core.table import Table
@@ -33,6 +32,7 @@ from .words import (
     ordered,
     outcome_and_ending,
     pieces_text,
+    title_of,
     value_text,
 )
 
@@ -101,7 +101,7 @@ class RoundsView:
         for said in row.said:
             n_told = {"E": said.n_errors, "W": said.n_warnings}
             counted = "".join(f" {letter} {n}" for letter, n in n_told.items() if n)
-            first = f": {_title_of(said.rule, lang)} {safe_text(said.subject, 80)}" if said.rule else ""
+            first = f": {title_of(said.rule, lang)} {safe_text(said.subject, 80)}" if said.rule else ""
             yield area_of(said.area).title[lang == "zh"], f"{said.verdict.upper()}{counted}{first}"
         facts = row.facts
         if why := facts.why[lang == "zh"]:
@@ -209,13 +209,6 @@ class RoundsView:
 
     def translated(self, lang: Lang) -> RoundsView:
         return replace(self, report=report(self.found, lang), lang=lang)
-
-
-def _title_of(rule_id: str, lang: Lang) -> str:
-    try:
-        return rule_by_id(rule_id).title[lang == "zh"]
-    except UsageError:
-        return rule_id
 
 
 def _plain_value(text: str, lang: Lang) -> str:

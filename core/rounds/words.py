@@ -6,6 +6,8 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 
+from npulse.core.areas import rule_by_id
+from npulse.core.errors import UsageError
 from npulse.core.text import Lang, safe_text, say
 
 from .figures import BY_ID, Cell
@@ -208,3 +210,11 @@ def listed_changes(changes: Sequence[Change], lang: Lang, arrow: str = "->", n_m
     if len(changes) > n_most:
         told.append(say(TEXTS, "more-changes", lang, n=len(changes) - n_most))
     return "; ".join(told) or say(TEXTS, "unchanged-here", lang)
+
+
+def title_of(rule_id: str, lang: Lang) -> str:
+    """What a rule is about, in words; its id where there is none of that id."""
+    try:
+        return rule_by_id(rule_id).title[lang == "zh"]
+    except UsageError:
+        return rule_id

@@ -49,11 +49,15 @@ def test_what_changed_stands_with_what_it_bought(tmp_path: Path) -> None:
     assert second.cells["n_memory_sites"].value == 1 and second.states["n_memory_sites"] == "better"
     assert second.since["n_memory_sites"] == first.name and second.area == "memory"
     made = report(found)
-    assert [(f.rule, f.role, f.subject) for f in made.findings] == [("rounds.better", "ok", second.name)]
+    assert [(f.rule, f.role, f.subject) for f in made.findings] == [
+        ("rounds.better", "ok", second.name),
+        ("rounds.fails", "suspect", second.name),
+    ]
     assert (
         "mem. sites 2 -> 1" in made.findings[0].message and "--dtype fp16 -> bf16" in made.findings[0].message
     )
-    assert made.verdict == "pass" and made.counts["better"] == 1
+    assert made.verdict == "fail" and made.counts["better"] == 1, "one site is left"
+    assert made.findings[1].next_step.endswith(f"--round {second.name}")
 
 
 def test_what_became_worse_is_a_warning_while_it_is_the_newest(tmp_path: Path) -> None:
@@ -64,14 +68,23 @@ def test_what_became_worse_is_a_warning_while_it_is_the_newest(tmp_path: Path) -
             worse = report(told(tmp_path))
             assert worse.findings[0].rule == "rounds.worse" and worse.findings[0].severity == "warning"
             assert (
-                worse.verdict == "warn"
+                worse.verdict == "fail"
                 and "diff RUN --round x_20260301-100000" in worse.findings[0].next_step
             )
     made = report(told(tmp_path))
     assert [(f.rule, f.severity) for f in made.findings] == [
         ("rounds.better", "note"),
+        ("rounds.fails", "error"),
         ("rounds.worse", "note"),
     ]
+    assert made.verdict == "fail"
+
+
+def test_what_was_mended_in_its_newest_round_fails_no_more(tmp_path: Path) -> None:
+    write_round(faults(tmp_path / "sanitizer" / "x_20260301-100000", 38), closed("memory", 0))
+    write_round(faults(tmp_path / "sanitizer" / "x_20260301-100100"), closed("memory", 1))
+    made = report(told(tmp_path))
+    assert [(f.rule, f.severity) for f in made.findings] == [("rounds.better", "note")]
     assert made.verdict == "pass"
 
 
@@ -157,7 +170,8 @@ def test_a_broken_manifest_is_a_problem_and_its_round_still_told(tmp_path: Path)
     found = told(tmp_path)
     assert [row.cells["n_memory_sites"].value for row in found.rows] == [1]
     assert any(problem.artifact.endswith("round.toml") for problem in found.problems)
-    assert "manifest unreadable" in "\n".join(report(found).told) and report(found).verdict == "incomplete"
+    assert "manifest unreadable" in "\n".join(report(found).told) and report(found).verdict == "fail"
+    assert [f.rule for f in report(found).findings] == ["rounds.fails"], "what could be read is judged"
 
 
 def test_what_is_damaged_in_one_round_makes_no_other_one_unknown(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_text_has_a_line_a_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["rounds", str(write_archive(tmp_path / "diag"))]) == 0
+    assert run(["rounds", str(write_archive(tmp_path / "diag"))]) == 1, "one site is left"
     text = capsys.readouterr().out
     rows = [line.split() for line in text.splitlines() if line.startswith("  ") and "2026-" in line]
     assert [row[0] for row in rows] == [FIRST, SECOND]
@@ -29,7 +29,7 @@ def test_text_has_a_line_a_round(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_json_has_every_change_and_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["rounds", str(write_archive(tmp_path / "diag")), "--format", "json", "--tables"]
-    assert run(words) == 0
+    assert run(words) == 1
     told = json.loads(capsys.readouterr().out)
     second = told["summary"]["rounds"][1]
     figure = {"value": 1.0, "state": "better", "since": FIRST}
@@ -41,8 +41,9 @@ def test_json_has_every_change_and_figure(tmp_path: Path, capsys: pytest.Capture
 def test_a_round_that_recorded_nothing_is_not_clean(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["rounds", str(write_archive(tmp_path / "diag", outcome="nothing"))]) == 4
-    assert "[rounds.nothing-recorded]" in capsys.readouterr().out
+    assert run(["rounds", str(write_archive(tmp_path / "diag", outcome="nothing"))]) == 1
+    out = capsys.readouterr().out
+    assert "[rounds.nothing-recorded]" in out and "[rounds.fails]" in out
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
