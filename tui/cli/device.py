@@ -11,7 +11,7 @@ from npulse.core.errors import UsageError
 from npulse.core.text import clock_text, columns_of, safe_text
 
 from .analyse import run_analysis, written
-from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk
+from .options import AnalyseOptions, check_seconds, chosen_format, chosen_lang, emit, talk
 
 if TYPE_CHECKING:
     from npulse.core.device.analyse import Devices
@@ -30,6 +30,7 @@ def run_device(
     count: int | None,
 ) -> int:
     """The report over files, or of this machine; returns the exit code. UsageError for both, or neither."""
+    check_seconds(interval_s, "--interval")
     if not now and (interval_s is not None or count is not None):
         raise UsageError("--interval and --count ask npu-smi again", hint="give --now too")
     if now and paths:

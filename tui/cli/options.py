@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -104,6 +105,12 @@ def user_cache(no_cache: bool) -> Cache | None:
     from npulse.core.cache import default_cache
 
     return default_cache(os.environ.get("NPULSE_CACHE_DIR"))
+
+
+def check_seconds(seconds: float | None, option: str) -> None:
+    """UsageError for a time that is no number of seconds: nan passes every lower limit, inf never ends."""
+    if seconds is not None and not math.isfinite(seconds):
+        raise UsageError(f"{option} {seconds} is no number of seconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from npulse.core.errors import InputError, UsageError
 from npulse.core.text import Lang
 
-from .options import emit, talk, version
+from .options import check_seconds, emit, talk, version
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def _check(path: Path, options: WatchOptions) -> None:
     for area in options.areas:
         if area not in known:
             raise UsageError(f"unknown area '{area}'", hint="areas: " + ", ".join(known))
+    check_seconds(options.interval_s, "--interval")
     if options.once and options.interval_s:
         raise UsageError("--once looks once: it has no interval", hint="leave --interval or --once out")
     if not path.exists():

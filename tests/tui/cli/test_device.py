@@ -102,3 +102,13 @@ def test_files_and_formats(tmp_path: Path, capsys: Capture) -> None:
 def test_wrong_use(words: list[str], said_: str, capsys: Capture) -> None:
     assert run(["device", *words]) == 2
     assert said_ in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("device", "--now"), ("watch", ".")])
+@pytest.mark.parametrize("seconds", ["nan", "inf"])
+def test_an_interval_is_a_number_of_seconds(
+    words: tuple[str, str], seconds: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    play("healthy", monkeypatch)
+    assert run([*words, "--interval", seconds]) == 2
+    assert f"--interval {seconds}" in capsys.readouterr().err
