@@ -95,10 +95,11 @@ def change_name(change: Change, lang: Lang) -> str:
 def change_text(change: Change, lang: Lang, arrow: str = "->", limit: int = MAX_VALUE) -> str:
     """A change in few words: KEY 0 -> 1, +KEY 1, -KEY 0; of long lists what came and went."""
     name = change_name(change, lang)
+    gap = " " if name.startswith("-") else ""  # "--c" is another flag than "-c" that is gone
     if change.kind == "added":
-        return f"+{name} {value_text(change.after, limit)}".rstrip()
+        return f"+{gap}{name} {value_text(change.after, limit)}".rstrip()
     if change.kind == "removed":
-        return f"-{name} {value_text(change.before, limit)}".rstrip()
+        return f"-{gap}{name} {value_text(change.before, limit)}".rstrip()
     if pieces := pieces_text(change, lang, limit):
         return f"{name} {pieces}"
     before, after = _apart(change.before or "", change.after or "", limit)

@@ -38,7 +38,7 @@ SLEEPER = """\
 #include <unistd.h>
 int main(void) { printf("pid %d waits\\n", getpid()); fflush(stdout); sleep(600); return 0; }
 """
-TABS_TO_TOOL, TABS_TO_ARCHIVE = 2, 6
+TABS_TO_TOOL, TABS_TO_ARCHIVE = 2, 8
 """From the command to the tool, and from there to the archive."""
 
 

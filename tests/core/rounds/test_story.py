@@ -17,6 +17,7 @@ from npulse.core.findings import Problem
 from npulse.core.progress import Progress
 from npulse.core.rounds.report import report
 from npulse.core.rounds.run_report import newest_of, report_of, reports_of
+from npulse.core.rounds.settings import Change
 from npulse.core.rounds.story import Story, story
 from npulse.core.rounds.view import rounds_view
 from npulse.core.rounds.words import change_text
@@ -338,3 +339,9 @@ def test_of_long_lists_what_came_and_went(tmp_path: Path) -> None:
         f"    after: {after['LD_LIBRARY_PATH']}",
     ]
     assert f"    after: {after['X']}" in lines and "  Y /a/b:/c/d → /c/d:/a/b" in lines
+
+
+def test_a_flag_that_is_gone_is_told_from_another_flag() -> None:
+    assert change_text(Change("command", "-c", "x", None, "a"), "en") == "- -c x"
+    assert change_text(Change("command", "--fast", None, "1", "a"), "en") == "+ --fast 1"
+    assert change_text(Change("environment", "A", "1", None, "a"), "en") == "-A 1"
