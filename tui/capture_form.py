@@ -129,9 +129,7 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
         raise FieldError("tool", "capture.bad-choice", name=tool, known=", ".join(tools))
     command, pid = _words("command", values), _pid(values.get("pid", "").strip())
     model = values.get("model", "").strip()
-    if not command and pid is None and model.endswith(".om"):  # run without a program
-        values = {**values, "name": values.get("name", "").strip() or Path(model).stem}
-    elif not command and pid is None:
+    if not command and pid is None and not model.endswith(".om"):  # that is run without a program
         raise FieldError("command", "capture.no-command")
     if command and pid is not None:
         raise FieldError("pid", "capture.command-or-pid")
@@ -143,7 +141,7 @@ def request_from(values: Values, *, cwd: Path, environment: Mapping[str, str], l
         command=command,
         cwd=cwd,
         archive=Path(os.path.abspath(cwd / Path(archive).expanduser())),
-        name=values.get("name", "").strip() or usual_name(command, pid),
+        name=values.get("name", "").strip() or usual_name(command, pid, model),
         tool=tool or None,
         rank=values.get("rank", "").strip(),
         step=values.get("step", "").strip(),

@@ -121,6 +121,7 @@ def test_nobody_reads_what_is_told(archive: Path) -> None:
 def test_killed_and_resumed(archive: Path) -> None:
     with PtyProgram(words(archive, DEAF), plain_environ(), 120) as program:
         program.read_until(b"ready")
+        until(lambda: "tool_pid" in manifest_of(rounds_of(archive)[0])["process"], "the tool is recorded")
         program.process.kill()
         program.process.wait()
     lead = (sys.executable, str(APPS / "capture_app.py"), "capture", "--resume-bookkeeping")

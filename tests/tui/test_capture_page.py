@@ -177,7 +177,7 @@ async def test_errors_of_the_preflight_hold_it_back_unless_forced(
         await pilot.press("enter")
         await until(pilot, lambda: any("Held back, errors: 1" in line for line in lines(app)))
         text = "\n".join(lines(app))
-        assert "E ✗ card 3 is hot" in text and "next: let it cool" in text
+        assert "E ✗ cards: card 3 is hot" in text and "next: let it cool" in text
         await pilot.press("down", "enter")
         await pilot.pause(0.2)
         assert app.capture_job is None and not archive.exists()
