@@ -102,7 +102,7 @@ def test_readme_has_the_two_commands() -> None:
     start = "python3 -m venv .venv && .venv/bin/pip install -c constraints.txt "
     assert all(readme_command(name).startswith(start) for name in ("demo", "tests"))
     assert readme_command("demo").endswith(".venv/bin/npulse demo")
-    assert readme_command("tests").endswith(".venv/bin/python -m pytest -n 2 --dist loadgroup")
+    assert readme_command("tests").endswith(".venv/bin/python -m pytest -n 3 --dist loadgroup")
 
 
 @pytest.mark.parametrize("name", ["demo", "tests"])
