@@ -31,8 +31,11 @@ def cpu_s(n_blocks: int) -> float:
 
 
 def test_ten_times_the_rows_take_at_most_twelve_times_the_time() -> None:
-    few, many = min(cpu_s(2) for _ in range(5)), min(cpu_s(20) for _ in range(3))
-    assert many <= 12 * few
+    ratios = []
+    for _ in range(5):  # both sides as long, one right behind the other: what else runs slows them alike
+        few = sum(cpu_s(2) for _ in range(10)) / 10
+        ratios.append(cpu_s(20) / few)
+    assert min(ratios) <= 12
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
