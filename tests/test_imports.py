@@ -21,7 +21,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     (
         *("core.errors", "core.files", "core.findings", "core.rules", "core.text", "core.table"),
         *("core.query", "core.tails", "core.secret_names"),
-        *("core.figures", "core.analysis", "core.views"),
+        *("core.figures", "core.analysis", "core.views", "core.criteria"),
         *("core.progress", "core.cache", "core.scale", "core.plugins"),
     ),
     ("core.formats",),
@@ -31,8 +31,9 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.calls",),
     ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
     ("core.precision", "core.memory", "core.performance"),
-    ("core.checkup", "core.capture", "core.watch", "core.report"),
+    ("core.capture", "core.watch", "core.report"),
     ("core.areas",),
+    ("core.checkup",),  # asks every area
     ("core.diff", "core.follow", "core.rounds"),
     ("core.api",),
     ("keymaps", "sample_runs"),
