@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 REPO = Path(__file__).resolve().parents[1]
 NOT_FOUND = "NPULSE_SHARED not found"
 REAL_FOLDERS = ("tests/real/", "tests/cases/")
+NEEDS_CHROMIUM = "needs chromium"
 
 # Whatever the caller's shell says about colours, language, multiplexer or size must not change a result.
 _SHELL_WORDS = (
@@ -22,7 +23,10 @@ _SHELL_WORDS = (
     *("TMUX", "TMUX_PANE", "STY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "EDITOR", "VISUAL"),
     *("LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE"),
 )
-_KEPT = {"NPULSE_SHARED", "NPULSE_REQUIRE_SHARED", "NPULSE_EXAMPLES", "NPULSE_PEER"}
+_KEPT = {
+    *("NPULSE_SHARED", "NPULSE_REQUIRE_SHARED", "NPULSE_REQUIRE_CHROMIUM"),
+    *("NPULSE_EXAMPLES", "NPULSE_PEER"),
+}
 _FIXED = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
 _STATE_WORDS = {"NPULSE_STATE_DIR": "state", "NPULSE_CONFIG_DIR": "config", "NPULSE_CACHE_DIR": "cache"}
 
@@ -74,7 +78,9 @@ def shared() -> Path:
     return path
 
 
-_skipped: dict[str, str] = {}  # test on real files -> why it did not run
+# test that did not run -> why: those on real files, those in a browser
+_skipped: dict[str, dict[str, str]] = {"on real files": {}, "in a browser": {}}
+_REQUIRED_BY = {"on real files": "NPULSE_REQUIRE_SHARED", "in a browser": "NPULSE_REQUIRE_CHROMIUM"}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -91,27 +97,29 @@ def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     reason = reason.removeprefix("Skipped: ")
     if report.nodeid.startswith(REAL_FOLDERS) or reason == NOT_FOUND:
-        _skipped[report.nodeid] = reason
+        _skipped["on real files"][report.nodeid] = reason
+    elif reason.startswith(NEEDS_CHROMIUM):
+        _skipped["in a browser"][report.nodeid] = reason
 
 
-def _is_short_of_real_files() -> bool:
-    return bool(_skipped) and os.environ.get("NPULSE_REQUIRE_SHARED") == "1"
+def _is_short(kind: str) -> bool:
+    """Were tests of this kind skipped where none of them may be?"""
+    return bool(_skipped[kind]) and os.environ.get(_REQUIRED_BY[kind]) == "1"
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.exitstatus == pytest.ExitCode.OK and _is_short_of_real_files():
+    if session.exitstatus == pytest.ExitCode.OK and any(map(_is_short, _skipped)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not _skipped:
-        return
-    reasons = "; ".join(sorted(set(_skipped.values())))
-    terminalreporter.write_line(f"npulse: {len(_skipped)} tests on real files skipped ({reasons})")
-    if _is_short_of_real_files():
-        for nodeid in sorted(_skipped):
-            terminalreporter.write_line(f"npulse: NPULSE_REQUIRE_SHARED=1, yet skipped: {nodeid}", red=True)
+    for kind, tests in _skipped.items():
+        if tests:
+            reasons = "; ".join(sorted(set(tests.values())))
+            terminalreporter.write_line(f"npulse: {len(tests)} tests {kind} skipped ({reasons})")
+        for nodeid in sorted(tests) if _is_short(kind) else ():
+            terminalreporter.write_line(f"npulse: {_REQUIRED_BY[kind]}=1, yet skipped: {nodeid}", red=True)
 
 
 # ---- own folders ----

@@ -73,6 +73,17 @@ def test_a_skipped_one_fails_the_run_where_the_files_are_required(project: Path)
     assert run(project)[0] == 0
 
 
+def test_one_without_a_browser_fails_the_run_where_there_must_be_one(project: Path) -> None:
+    skipping = "import pytest\n\ndef test_page():\n    pytest.skip('needs chromium')\n"
+    (project / "tests" / "test_page.py").write_text(skipping, encoding="utf-8")
+    make_shared(project.parent / "shared")
+    status, output = run(project)
+    assert (status, "npulse: 1 tests in a browser skipped (needs chromium)" in output) == (0, True), output
+    status, output = run(project, NPULSE_REQUIRE_CHROMIUM="1")
+    assert status == 1
+    assert "NPULSE_REQUIRE_CHROMIUM=1, yet skipped: tests/test_page.py::test_page" in output
+
+
 def test_a_named_folder_without_the_files_is_a_mistake(project: Path) -> None:
     status, output = run(project, NPULSE_SHARED=str(project))
     assert status == pytest.ExitCode.USAGE_ERROR
