@@ -1,0 +1,10 @@
+"""Plug-ins: readers, metrics and analyses of others, found by entry points or named files, run apart.
+
+`npulse.plugins` is this room. Nothing of a plug-in is ever loaded into npulse itself: a child process imports
+it, is asked and ends (`process`, `child`, `wire`). Without plug-ins nothing here costs more than a look for
+entry points.
+"""
+
+from .protocols import AnalysisData, AnalysisPlugin, MetricPlugin, ReaderPlugin
+
+__all__ = ["AnalysisData", "AnalysisPlugin", "MetricPlugin", "ReaderPlugin"]
