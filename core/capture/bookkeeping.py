@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from npulse.core.errors import InputError, NpulseError
+from npulse.core.formats.manifest import RoundRecord
 
 from . import archive
 from .base import BaseDriver
@@ -71,7 +72,7 @@ def resume(path: Path, *, is_stopping: bool = False, stop: StopRequests | None =
     for folder in rounds_in(path):
         try:
             manifest = Manifest.read(folder)
-            if manifest.table.get("state") == "running":
+            if manifest.record.state == "running":
                 found.append(_resume_one(manifest, is_stopping, stop or StopRequests()))
         except (NpulseError, OSError) as error:
             found.append(Resumed(folder, "refused", why=str(error)))
@@ -79,51 +80,49 @@ def resume(path: Path, *, is_stopping: bool = False, stop: StopRequests | None =
 
 
 def _resume_one(manifest: Manifest, is_stopping: bool, stop: StopRequests) -> Resumed:
-    table, folder = manifest.table, manifest.folder
-    if is_captured_now(table):
+    record, folder = manifest.record, manifest.folder
+    if is_captured_now(record.process):
         return Resumed(folder, "captured")
-    request = request_of(table, folder)
-    living = _living(table)
+    request = request_of(record, folder)
+    living = _living(record)
     if living and not is_stopping:
         return Resumed(folder, "alive", processes=tuple(living))
     if living:
-        living = _end(table, stop)
+        living = _end(record, stop)
         manifest.update(stopped_by="user")
     return Resumed(folder, "closed", _close(manifest, request, living), kind=request.kind)
 
 
-def _living(table: Mapping[str, Any]) -> list[Process]:
+def _living(record: RoundRecord) -> list[Process]:
     """Processes of the round that live: by the marker, and the tool itself, which may have cleared it."""
-    round_id, told = str(table.get("id", "")), table.get("process")
-    told = told if isinstance(told, dict) else {}
-    found = {process.key: process for process in (marked(round_id) if round_id else ())}
-    pid, ticks = told.get("tool_pid"), told.get("tool_start_ticks")
-    if isinstance(pid, int) and isinstance(ticks, int) and told.get("boot_id") == boot_id():
-        tool = process_of(pid)
-        if tool is not None and is_alive(pid, ticks):
+    told = record.process
+    found = {process.key: process for process in (marked(record.id) if record.id else ())}
+    if told.tool_pid and told.boot_id == boot_id():
+        tool = process_of(told.tool_pid)
+        if tool is not None and is_alive(told.tool_pid, told.tool_start_ticks):
             found[tool.key] = tool
     return list(found.values())
 
 
-def _end(table: Mapping[str, Any], stop: StopRequests) -> list[Process]:
+def _end(record: RoundRecord, stop: StopRequests) -> list[Process]:
     """SIGINT, SIGTERM, SIGKILL to all of them, each with time; what lives even then."""
     for number, seconds in LADDER:
-        for process in _living(table):
+        for process in _living(record):
             send(process, number)
         deadline_s = time.monotonic() + seconds
         n_asked = stop.n_asked
-        while _living(table) and time.monotonic() < deadline_s and stop.n_asked == n_asked:
+        while _living(record) and time.monotonic() < deadline_s and stop.n_asked == n_asked:
             stop.wait(LOOK_S)
-    return _living(table)
+    return _living(record)
 
 
 def _close(manifest: Manifest, request: CaptureRequest, living: Sequence[Process]) -> Recorded:
-    folder, table = manifest.folder, manifest.table
+    folder, record = manifest.folder, manifest.record
     ended = Ended(
-        exit_status=table.get("exit_status"),
-        signal=table.get("signal"),
-        stopped_by=str(table.get("stopped_by", "")),
-        is_killed=bool(table.get("is_killed", False)),
+        exit_status=record.exit_status,
+        signal=signal.Signals.__members__.get(record.signal),
+        stopped_by=record.stopped_by,
+        is_killed=record.is_killed,
         console=folder / archive.CONSOLE,
     )
     driver = _driver(request.kind, str(request.tool))

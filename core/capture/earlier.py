@@ -51,19 +51,12 @@ def _rounds_like(request: CaptureRequest, tools: Collection[str]) -> Iterator[Ea
         if path.is_symlink() or not (path / MANIFEST).is_file():
             continue
         try:
-            table = Manifest.read(path).table
+            record = Manifest.read(path).record
         except InputError:
             continue
-        recorded = _table(table.get("recorded"))
-        command, asked = table.get("command"), _table(table.get("request"))
-        if not isinstance(command, list) or table.get("raw_removed") or recorded.get("outcome") != "recorded":
+        if record.is_raw_removed or record.outcome != "recorded":
             continue
-        own = usual_name([str(word) for word in command], asked.get("pid"), asked.get("model"))
-        size_bytes = recorded.get("size_bytes")
-        is_meant = own == program and (not tools or table.get("tool") in tools)
-        if is_meant and isinstance(size_bytes, int) and size_bytes > 0:
-            yield Earlier(path, size_bytes, _table(table.get("figures")))
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+        own = usual_name(record.command, record.request.get("pid"), record.request.get("model"))
+        is_meant = own == program and (not tools or record.tool in tools)
+        if is_meant and record.size_bytes is not None and record.size_bytes > 0:
+            yield Earlier(path, record.size_bytes, record.figures)

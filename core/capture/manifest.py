@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from npulse.core.errors import InputError
-from npulse.core.formats.manifest import MAX_BYTES, read_manifest
+from npulse.core.formats.manifest import MAX_BYTES, RoundRecord, read_manifest, record_of
 
 from .archive import MANIFEST, write_manifest_text
 from .driver import Ended, Plan, Recorded, Words
@@ -45,6 +45,11 @@ class Manifest:
     def read(cls, folder: Path) -> Manifest:
         """The manifest of a round that is there. InputError."""
         return cls(folder, read_manifest(folder / MANIFEST, root=folder))
+
+    @property
+    def record(self) -> RoundRecord:
+        """What it says at the moment, as everybody reads it."""
+        return record_of(self.table)
 
     def update(self, **tables: Any) -> None:
         """Set keys of the manifest; written by the next `write`."""
@@ -109,24 +114,23 @@ def request_table(request: CaptureRequest) -> dict[str, Any]:
     return table
 
 
-def request_of(table: Mapping[str, Any], folder: Path) -> CaptureRequest:
+def request_of(record: RoundRecord, folder: Path) -> CaptureRequest:
     """The request that a manifest tells of. InputError where it is none of npulse's own rounds."""
-    asked = table.get("request", {})
     try:
-        if table["kind"] not in get_args(Kind):
-            raise ValueError(table["kind"])
-        values = {name: _value_of(name, value) for name, value in dict(asked).items()}
+        if record.kind not in get_args(Kind) or not (record.cwd and record.name and record.tool):
+            raise ValueError(record.kind)
+        values = {name: _value_of(name, value) for name, value in record.request.items()}
         return CaptureRequest(
-            kind=table["kind"],
-            command=tuple(map(str, table["command"])),
-            cwd=Path(str(table["cwd"])),
+            kind=record.kind,  # type: ignore[arg-type]
+            command=record.command,
+            cwd=Path(record.cwd),
             archive=folder.parent.parent,
-            name=str(table["name"]),
-            tool=str(table["tool"]),
-            environment={str(k): str(v) for k, v in table.get("environment", {}).items()},
+            name=record.name,
+            tool=record.tool,
+            environment=record.environment,
             **values,
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError) as error:
         raise InputError("this manifest does not tell what was asked for", path=folder / MANIFEST) from error
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from npulse.core.errors import UsageError
 from npulse.core.files import open_input
+from npulse.core.formats.manifest import RoundProcess
 
 from .archive import write_inside, write_planned
 from .driver import PlannedFile
@@ -27,23 +28,21 @@ def switch_round(folder: Path, is_on: bool) -> None:
     """Switch the recording of a round that runs. UsageError where it does not run, or its tool has no switch;
     InputError where it is no round."""
     manifest = Manifest.read(folder)
-    table = manifest.table
-    if table.get("state") != "running" or not is_captured_now(table):
+    record = manifest.record
+    if record.state != "running" or not is_captured_now(record.process):
         raise UsageError(f"{folder}: this round does not run any more")
-    change = driver_of(table["kind"], table["tool"]).switch(folder, is_on)
+    change = driver_of(record.kind, record.tool).switch(folder, is_on)  # type: ignore[arg-type]
     lines = [one for one in change if isinstance(one, str)]
     write_planned(folder, [one for one in change if isinstance(one, PlannedFile)])
     wish = json.dumps({"is_on": is_on, "lines": lines}).encode()
     write_inside(folder, f"{CONTROL}/{time.time_ns():020}.json", wish)
 
 
-def is_captured_now(table: dict[str, object]) -> bool:
+def is_captured_now(process: RoundProcess) -> bool:
     """Whether the npulse that makes this round lives."""
-    process = table.get("process")
-    if not isinstance(process, dict) or process.get("boot_id", "") != boot_id():
+    if not process.npulse_pid or process.boot_id != boot_id():
         return False
-    pid, ticks = process.get("npulse_pid"), process.get("npulse_start_ticks")
-    return isinstance(pid, int) and isinstance(ticks, int) and is_alive(pid, ticks)
+    return is_alive(process.npulse_pid, process.npulse_start_ticks)
 
 
 def taken_wishes(folder: Path) -> Iterator[tuple[bool, list[str]]]:

@@ -27,7 +27,7 @@ For others (all texts of the vendor are raw; show them through `safe_text`):
     reading.py
         read_snapshot(path, *, root=None) -> Snapshot; read_device(path, *, root=None) -> Reading
             (snapshot, history, problems); InputError where there is no such file
-        snapshots_of(manifest) -> (before, after)    each a Snapshot or None, of a round.toml's tables
+        snapshots_of(record) -> (before, after)      each a Snapshot or None, of a round's record
     history.py
         History(max_samples=720)    .add(snapshot), .series(key, gauge), .peak, .slow, .moved, .growth(key)
     judge.py, changes.py (error_judge.py, memory_judge.py)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.formats.manifest import read_manifest
+from npulse.core.formats.manifest import RoundRecord, read_record
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from npulse.core.run.folders import is_fresh
 from npulse.core.run.model import Artifact, Run
@@ -75,18 +74,18 @@ def texts_in(artifacts: Sequence[Artifact]) -> list[Artifact]:
     return sorted((one for one in artifacts if one.kind == TEXT), key=lambda one: one.relative)
 
 
-def manifest_of(artifact: Artifact, root: Path) -> Mapping[str, Any]:
+def record_in(artifact: Artifact, root: Path) -> RoundRecord:
     """What a round's manifest says; nothing where it is broken: `analyse` tells that."""
     try:
-        return read_manifest(artifact.path, root=root)
+        return read_record(artifact.path, root=root)
     except InputError:
-        return {}
+        return RoundRecord()
 
 
 def has_snapshots(artifact: Artifact, root: Path) -> bool:
     """Whether a round's manifest tells of cards."""
     return artifact.kind == MANIFEST and any(
-        one is not None for one in snapshots_of(manifest_of(artifact, root))
+        one is not None for one in snapshots_of(record_in(artifact, root))
     )
 
 
@@ -185,7 +184,7 @@ def broken_manifests(artifacts: Sequence[Artifact], root: Path) -> Iterator[Prob
     for artifact in artifacts:
         if artifact.kind == MANIFEST:
             try:
-                read_manifest(artifact.path, root=root)
+                read_record(artifact.path, root=root)
             except InputError as error:
                 yield Problem.from_error(error, artifact.relative)
 
@@ -195,9 +194,7 @@ def _recorded(artifacts: Sequence[Artifact], root: Path) -> Iterator[Source]:
     for artifact in artifacts:
         if artifact.kind != MANIFEST:
             continue
-        for side, snapshot in zip(
-            ("before", "after"), snapshots_of(manifest_of(artifact, root)), strict=True
-        ):
+        for side, snapshot in zip(("before", "after"), snapshots_of(record_in(artifact, root)), strict=True):
             if snapshot is not None:
                 history = History()
                 history.add(snapshot)

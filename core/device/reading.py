@@ -11,6 +11,7 @@ from typing import Any
 
 from npulse.core.findings import Problem
 from npulse.core.formats.log_lines import LogNotes, log_windows
+from npulse.core.formats.manifest import RoundRecord
 from npulse.core.formats.npu_smi.messages import is_of_call
 from npulse.core.formats.npu_smi.reader import NpuSmiReader
 from npulse.core.formats.npu_smi.records import ChipSample, SmiBlock, SmiIds, SmiProcess, SmiText
@@ -192,13 +193,12 @@ def tells_of_cards(path: Path, words: Sequence[bytes]) -> bool:
     )
 
 
-def snapshots_of(manifest: Mapping[str, Any]) -> tuple[Snapshot | None, Snapshot | None]:
-    """(before, after) of a round.toml: its tables [device.before] and [device.after]; None where missing."""
-    device = manifest.get("device")
-    if not isinstance(device, Mapping):
-        return None, None
-    told = [device.get(name) for name in ("before", "after")]
-    before, after = (Snapshot.from_dict(one) if isinstance(one, Mapping) else None for one in told)
+def snapshots_of(record: RoundRecord) -> tuple[Snapshot | None, Snapshot | None]:
+    """(before, after) of a round's record; None where it tells nothing of that side."""
+    before, after = (
+        Snapshot.from_dict(one) if one is not None else None
+        for one in (record.device_before, record.device_after)
+    )
     return before, after
 
 

@@ -62,5 +62,9 @@ def _text(value: Any) -> str:
         return value
     try:
         return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):  # a date of TOML
-        return str(value)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return str(value)  # a date of TOML
+    except ValueError:  # a whole number of thousands of digits, written in base 16
+        return "?"

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
+from npulse.core.formats.manifest import RoundRecord
 from npulse.core.formats.opprof.kernels import read_kernels
 from npulse.core.formats.opprof.records import KernelProfile
 from npulse.core.formats.profiling.session import Session, read_session
@@ -71,7 +72,7 @@ class _Work:
         made: MadeT = self.kept.again((self.round, key), of, make)
         return made
 
-    def analysed(self, profile: Profile, record: Mapping[str, Any] | None) -> Analysed:
+    def analysed(self, profile: Profile, record: RoundRecord | None) -> Analysed:
         """What is said of a profile; made once, however often there is an update, or a look at it."""
 
         def make() -> Analysed:
@@ -110,7 +111,7 @@ def analyse(
     settings: Settings,
     *,
     earlier: Earlier = (),
-    record: Mapping[str, Any] | None = None,
+    record: RoundRecord | None = None,
     tails: Tails | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -123,8 +124,8 @@ def analyse(
     since the last look is neither read nor analysed again, and updates are those of the first look. room: a
     folder for copies of its raw sessions that msprof may export, None for none.
 
-    earlier: the rounds before, oldest first. record: the round's manifest. Raises InputError where nothing of
-    it can be read or nothing is of the step that is asked for, Cancelled.
+    earlier: the rounds before, oldest first. record: of its manifest. Raises InputError where nothing of it
+    can be read or nothing is of the step that is asked for, Cancelled.
     """
     root = run.path if run.path.is_dir() else run.path.parent
     work = _Work(root, round_name, settings, progress, is_cancelled, tails)
@@ -246,7 +247,7 @@ def _placed(problem: Problem) -> str:
     return f"{place}: {problem.message}"
 
 
-def analysed(profile: Profile, settings: Settings, record: Mapping[str, Any] | None = None) -> Analysed:
+def analysed(profile: Profile, settings: Settings, record: RoundRecord | None = None) -> Analysed:
     """One profile with all that is said of it alone."""
     if settings.step is not None:
         profile = of_step(profile, settings.step)
@@ -265,7 +266,7 @@ def _together(
     raw: tuple[Session, ...],
     before: Performance | None,
     stage: Stage,
-    record: Mapping[str, Any] | None,
+    record: RoundRecord | None,
 ) -> Performance:
     loaded = _told_apart(loaded)
     profiles = tuple(work.analysed(profile, record) for _, made in loaded for profile in made)

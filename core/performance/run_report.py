@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Problem, with_problems
-from npulse.core.formats.manifest import read_manifest
+from npulse.core.formats.manifest import RoundRecord, read_record
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Artifact, Run
@@ -25,7 +24,6 @@ from .found import OnUpdate, Performance
 from .report import changes_report, report
 from .sources import CLUSTERS, KERNELS, ONE_RANK
 from .texts import TEXTS
-from .wall.serving import unusable_in
 
 READ = ONE_RANK | KERNELS | CLUSTERS
 """Kinds that make a round one with a profile."""
@@ -132,21 +130,18 @@ def look(
     return replace(found, problems=(*found.problems, *problems)) if problems else found
 
 
-def round_record(
-    run: Run, artifacts: Sequence[Artifact]
-) -> tuple[Mapping[str, Any] | None, tuple[Problem, ...]]:
+def round_record(run: Run, artifacts: Sequence[Artifact]) -> tuple[RoundRecord | None, tuple[Problem, ...]]:
     """What the round's own manifest says, None where there is none or it is broken; what cannot be used."""
     manifest = next((a for a in artifacts if a.kind == "npulse.round"), None)
     if manifest is None:
         return None, ()
     try:
-        record = read_manifest(manifest.path, root=run.path if run.path.is_dir() else None)
+        record = read_record(manifest.path, root=run.path if run.path.is_dir() else None)
     except InputError as error:
         return None, (Problem.from_error(error, manifest.relative),)
-    names = unusable_in(record)
-    if not names:
+    if not record.unusable:
         return record, ()
-    message = f"{', '.join(names)}: no finite number above 0; not used"
+    message = f"{', '.join(record.unusable)}: no finite number above 0; not used"
     return record, (Problem(manifest.relative, "bad-record", message),)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.environment import read_environment
+from npulse.core.formats.manifest import RoundRecord
 from npulse.core.formats.settings_json import flattened, read_settings_json
 from npulse.core.run.model import Artifact, Round, Run
 from npulse.core.secret_names import HIDDEN, is_secret
@@ -17,8 +18,6 @@ from npulse.core.secret_names import HIDDEN, is_secret
 CONFIGS = frozenset(("msprobe.config", "cann.acl_config"))
 """Kinds of artifact whose keys are compared."""
 LISTINGS = frozenset(("device.environment",))
-GROUPS = ("command", "request", "config", "environment", "versions", "git", "input", "inputs")
-"""Tables of a manifest that say how a round was set up. A file's group is its name."""
 
 MAX_CHANGES = 2_000
 _OF_SESSION = re.compile(
@@ -31,7 +30,7 @@ _OTHERWISE_EACH_TIME = frozenset(("dirty_files", "time", "host", "pid"))
 
 ChangeKind = Literal["added", "removed", "changed"]
 Groups = Mapping[str, Mapping[str, str]]
-"""Group ("environment", "config.json") to its keys and values, raw texts."""
+"""Group ("environment", of a manifest; a file's name) to its keys and values, raw texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Change:
         return self.key if is_plain else f"{self.group} {self.key}".rstrip()
 
 
-def groups_of(run: Run, round_: Round, record: Mapping[str, Any] | None, problems: list[Problem]) -> Groups:
+def groups_of(run: Run, round_: Round, record: RoundRecord | None, problems: list[Problem]) -> Groups:
     """All groups that a round recorded, its own folder in them as <round>: that is another one every time.
 
     What cannot be read becomes a Problem, and no group.
@@ -75,12 +74,12 @@ def groups_of(run: Run, round_: Round, record: Mapping[str, Any] | None, problem
 
 
 def _groups(
-    run: Run, artifacts: Iterable[Artifact], record: Mapping[str, Any] | None, problems: list[Problem]
+    run: Run, artifacts: Iterable[Artifact], record: RoundRecord | None, problems: list[Problem]
 ) -> Groups:
     root = run.path if run.path.is_dir() else None
     found: dict[str, Mapping[str, str]] = {}
-    for group in GROUPS:
-        told = _table(group, record.get(group)) if record is not None else None
+    for group, value in record.settings.items() if record is not None else ():
+        told = _table(group, value)
         if told is not None:
             found[group] = told
     for artifact in artifacts:

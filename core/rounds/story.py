@@ -10,13 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from npulse.core.analysis import AnalysisOptions, Newest
 from npulse.core.areas import AREAS, Area, first_area
 from npulse.core.errors import Cancelled, InputError, NpulseError
 from npulse.core.findings import Problem, Verdict
-from npulse.core.formats.manifest import read_manifest
+from npulse.core.formats.manifest import RoundRecord, read_record
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -181,21 +180,21 @@ def rows_of(run: Run) -> tuple[list[StoryRow], list[Problem]]:
     return rows, problems
 
 
-def _facts(round_: Round, record: Mapping[str, Any] | None, manifest: str) -> Facts:
+def _facts(round_: Round, record: RoundRecord | None, manifest: str) -> Facts:
     """Facts of a round; of an open one also whether this machine captures it at the moment."""
     facts = facts_of(round_, record, manifest)
     if facts.outcome != "open" or record is None:
         return facts
     from npulse.core.capture.switching import is_captured_now
 
-    return replace(facts, is_running=is_captured_now(dict(record)))
+    return replace(facts, is_running=is_captured_now(record.process))
 
 
 def _area_ids() -> frozenset[str]:
     return frozenset(area.id for area in AREAS if area.is_built)
 
 
-def _record(run: Run, round_: Round, problems: list[Problem]) -> tuple[Mapping[str, Any] | None, str]:
+def _record(run: Run, round_: Round, problems: list[Problem]) -> tuple[RoundRecord | None, str]:
     """The round's own manifest, the one that lies highest, and its relative path."""
     found = sorted(
         (artifact for artifact in round_.artifacts if artifact.kind == MANIFEST),
@@ -204,7 +203,7 @@ def _record(run: Run, round_: Round, problems: list[Problem]) -> tuple[Mapping[s
     for manifest in found[:1]:
         try:
             root = run.path if run.path.is_dir() else None
-            return read_manifest(manifest.path, root=root), manifest.relative
+            return read_record(manifest.path, root=root), manifest.relative
         except InputError as error:
             problems.append(Problem.from_error(error, manifest.relative))
             return None, manifest.relative

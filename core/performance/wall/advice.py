@@ -9,6 +9,7 @@ import numpy as np
 
 from npulse.core.figures import percent_text, time_text
 from npulse.core.findings import Location, Related
+from npulse.core.formats.manifest import RoundRecord
 from npulse.core.text import safe_text
 
 from ..advice import Advice, Words, words
@@ -39,10 +40,10 @@ def advice_of_wall(
     profile: Profile,
     wall: Wall | None,
     criteria: Criteria | None = None,
-    record: Mapping[str, Any] | None = None,
+    record: RoundRecord | None = None,
     host: Host | None = None,
 ) -> Iterator[Advice]:
-    """Everything about wall, busy and idle time. record: the manifest of the round (see `serving_of`).
+    """Everything about wall, busy and idle time. record: of the round's manifest (see `serving_of`).
 
     host: as `host_of` has it, where that is known already.
     """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.formats.manifest import RoundRecord
 
 from ..advice import Advice
 from ..criteria import Criteria
@@ -39,9 +39,9 @@ def analyse_wall(
     profile: Profile,
     usable_rows: npt.NDArray[np.bool_] | None,
     criteria: Criteria,
-    record: Mapping[str, Any] | None = None,
+    record: RoundRecord | None = None,
 ) -> WallAnalysis:
-    """usable_rows: rows of the operator table that count. record: manifest of the round."""
+    """usable_rows: rows of the operator table that count. record: of the round's manifest."""
     wall = wall_of(profile, usable_rows)
     host = host_of(profile, wall, criteria)
     steps = steps_of(profile, wall, criteria)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
+from npulse.core.formats.manifest import RoundRecord
 from npulse.core.formats.profiling.timeline import Span
 
 from ..profile import Profile
@@ -19,7 +18,6 @@ _NEXT_WORDS = ("decode", "next_token", "next token")
 MIN_TOKENS = 2
 PREFILL_TIMES = 1.5
 """Steps are taken for tokens if there are three or more, the first for a prefill if it is longer by this."""
-_KEYS = ("first_token_ms", "tokens_per_s", "step_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +41,17 @@ class Serving:
 def serving_of(
     profile: Profile,
     steps: Steps | None,
-    record: Mapping[str, Any] | None = None,
+    record: RoundRecord | None = None,
     *,
     steps_are_tokens: bool = False,
 ) -> Serving:
-    """First token and token rate. record: the round's manifest, with first_token_ms, tokens_per_s or step_ms
-    at its top or in a table of it ("serving", "figures", "result"). It counts before what is derived.
+    """First token and token rate. record: of the round's manifest; what it says of first_token_ms,
+    tokens_per_s and step_ms counts before what is derived.
 
     steps_are_tokens: the script calls step() once a token; nothing in a profile says so.
     """
     step_ms = steps.median_ns / 1e6 if steps is not None else None
-    written = _written(record)
+    written = record.serving if record is not None else {}
     if "first_token_ms" in written or "tokens_per_s" in written:
         rate = written.get("tokens_per_s")
         return Serving(
@@ -70,43 +68,6 @@ def serving_of(
     if steps_are_tokens and steps is not None:
         return _of_steps(steps, step_ms)
     return Serving("nothing", step_ms=step_ms)
-
-
-def _written(record: Mapping[str, Any] | None) -> dict[str, float]:
-    """Figures of a manifest that are numbers above 0."""
-    found: dict[str, float] = {}
-    for key, _, value in _entries(record):
-        number = _number(value)
-        if number is not None:
-            found.setdefault(key, number)
-    return found
-
-
-def unusable_in(record: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Which figures of a manifest are there and no numbers above 0, by their full names."""
-    return tuple(name for _, name, value in _entries(record) if _number(value) is None)
-
-
-def _entries(record: Mapping[str, Any] | None) -> Iterator[tuple[str, str, Any]]:
-    """(key, full name, value) of all that is written under our keys."""
-    if not isinstance(record, Mapping):
-        return
-    for table_name in ("", "serving", "figures", "result"):
-        table = record.get(table_name) if table_name else record
-        if isinstance(table, Mapping):
-            for key in _KEYS:
-                if key in table:
-                    yield key, f"{table_name}.{key}" if table_name else key, table[key]
-
-
-def _number(value: Any) -> float | None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and number > 0 else None
 
 
 def _of_ranges(ranges: tuple[Span, ...], step_ms: float | None) -> Serving | None:

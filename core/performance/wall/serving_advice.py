@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from npulse.core.formats.manifest import RoundRecord
 from npulse.core.text import safe_text
 
 from ..advice import Advice, Words, words
@@ -28,7 +29,7 @@ def advice_of_serving(
     steps: Steps | None,
     bottleneck: Bottleneck,
     limits: Criteria,
-    record: Mapping[str, Any] | None = None,
+    record: RoundRecord | None = None,
 ) -> Iterator[Advice]:
     """A note on what is recorded; an error for each criterion that is missed, a warning for one unknown."""
     serving = serving_of(profile, steps, record, steps_are_tokens=asks_tokens(limits))

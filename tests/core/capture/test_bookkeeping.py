@@ -214,7 +214,7 @@ def test_what_was_asked_for_is_read_as_it_was_written(tmp_path: Path) -> None:
     top = {"kind": "overflow", "tool": "plain", "name": "name", "command": ["python", "t.py"]}
     table = {**top, "cwd": str(tmp_path), "request": request_table(asked), "environment": asked.environment}
     Manifest(folder, table).write()
-    assert request_of(Manifest.read(folder).table, folder) == asked
+    assert request_of(Manifest.read(folder).record, folder) == asked
 
 
 def test_a_driver_that_is_not_known_any_more(archive: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from npulse.core.device.judge import notes_of
 from npulse.core.device.reading import snapshots_of, worst_health
 from npulse.core.device.snapshot import STATES, ChipState, Process, Snapshot
+from npulse.core.formats.manifest import record_of
 
 from .doubles import reading_of, said, snapshot_of
 
@@ -94,9 +95,11 @@ def test_a_hostile_table_gives_a_snapshot_all_the_same(told: dict[str, Any]) -> 
 
 
 def test_both_sides_of_a_manifest() -> None:
-    before, after = snapshots_of({"device": {"before": snapshot_of("healthy").to_dict(), "after": 3}})
+    before, after = snapshots_of(
+        record_of({"device": {"before": snapshot_of("healthy").to_dict(), "after": 3}})
+    )
     assert before is not None and len(before.chips) == 2 and after is None
-    assert snapshots_of({}) == snapshots_of({"device": []}) == (None, None)
+    assert snapshots_of(record_of({})) == snapshots_of(record_of({"device": []})) == (None, None)
 
 
 def test_which_chip_a_job_means() -> None:

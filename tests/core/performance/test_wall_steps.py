@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.formats.manifest import record_of
 from npulse.core.formats.profiling.records import Iteration, ProfilerSettings, StepTime
 from npulse.core.formats.profiling.timeline import NONE, Span
 from npulse.core.formats.profiling.type_names import collective_type
@@ -304,12 +305,12 @@ def test_clock_against_counting(kernels: list[tuple[int, int]], samples: list[tu
 def test_the_record_of_the_round_comes_first() -> None:
     marked = of(timeline([(0, 5, 1)], ranges=(Span("prefill", 0, 5_000_000),)))
     record: dict[str, Any] = {"serving": {"first_token_ms": 120, "tokens_per_s": 25.0}, "step_ms": "9"}
-    found = serving_of(marked, None, record)
+    found = serving_of(marked, None, record_of(record))
     assert (found.basis, found.first_token_ms, found.tokens_per_s, found.token_ms) == ("round", 120, 25, 40)
     bad: Any
     for bad in (True, "120", -1, 0, float("nan"), float("inf"), 10**400, None, [1], {}):
-        assert serving_of(marked, None, {"first_token_ms": bad}).basis == "ranges"
-    assert serving_of(marked, None, {"serving": 5}).basis == "ranges"
+        assert serving_of(marked, None, record_of({"first_token_ms": bad})).basis == "ranges"
+    assert serving_of(marked, None, record_of({"serving": 5})).basis == "ranges"
 
 
 def test_marked_ranges() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.formats.manifest import record_of
 from npulse.core.rounds.facts import facts_of
 from npulse.core.run.model import Artifact, Round
 
@@ -39,7 +40,7 @@ def test_a_manifest_as_captures_write_it() -> None:
             "kinds": {},
         },
     }
-    facts = facts_of(round_of(), record, "m")
+    facts = facts_of(round_of(), record_of(record), "m")
     start = datetime.datetime(2026, 3, 1, 10, 15, 0, 500_000, datetime.timezone.utc)
     assert facts.started_ns == int(start.timestamp() * 1e9) and facts.duration_s == 1.5
     assert (facts.kind, facts.tool, facts.outcome, facts.signal) == ("memory", "asan", "nothing", "SIGTERM")
@@ -58,7 +59,7 @@ def test_a_manifest_as_captures_write_it() -> None:
     ],
 )
 def test_a_round_that_was_never_closed_is_told(record: dict[str, Any], outcome: str) -> None:
-    assert facts_of(round_of(), record).outcome == outcome
+    assert facts_of(round_of(), record_of(record)).outcome == outcome
 
 
 def test_without_a_manifest_name_and_folder_tell() -> None:
@@ -97,6 +98,6 @@ names = st.sampled_from(
 
 @given(st.dictionaries(names, values, max_size=11))
 def test_no_manifest_is_too_odd(record: dict[str, Any]) -> None:
-    facts = facts_of(round_of(), record)
+    facts = facts_of(round_of(), record_of(record))
     assert isinstance(facts.kind, str) and all(isinstance(word, str) for word in facts.command)
     assert facts.duration_s is None or facts.duration_s >= 0

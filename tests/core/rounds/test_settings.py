@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npulse.core.findings import Problem
+from npulse.core.formats.manifest import record_of
 from npulse.core.rounds.settings import Change, changes_between, command_keys, groups_of
 from npulse.core.run.discover import discover
 from npulse.core.secret_names import HIDDEN
@@ -70,7 +71,7 @@ def test_changes_turn_one_state_into_the_other(old: Mapping[str, str], new: Mapp
 def groups(archive: Path, record: Mapping[str, Any] | None) -> Mapping[str, Mapping[str, str]]:
     run = discover(archive)
     problems: list[Problem] = []
-    found = groups_of(run, run.rounds[0], record, problems)
+    found = groups_of(run, run.rounds[0], None if record is None else record_of(record), problems)
     assert problems == []
     return found
 
@@ -121,5 +122,5 @@ def test_any_table_of_a_manifest_is_read_or_left_out(value: Any) -> None:
 
     run = Run(Path("/nowhere"), (Round("r_1", ()),))
     names = ("command", "request", "config", "environment", "versions", "git", "inputs")
-    found = groups_of(run, run.rounds[0], dict.fromkeys(names, value), [])
+    found = groups_of(run, run.rounds[0], record_of(dict.fromkeys(names, value)), [])
     assert all(isinstance(text, str) for keys in found.values() for text in keys.values())

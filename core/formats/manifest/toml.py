@@ -1,4 +1,4 @@
-"""The manifest of a round (round.toml) as tables and values."""
+"""A round.toml as tables and values, as they stand in it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ..files import open_input
+from npulse.core.errors import InputError
+from npulse.core.files import open_input
 
 if sys.version_info >= (3, 11):
     import tomllib
