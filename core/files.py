@@ -6,8 +6,10 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import InputError
 
@@ -65,6 +67,19 @@ def write_whole(pieces: Iterable[str], path: Path, *, force: bool = True) -> int
     Links are followed, a home (`~`) too. A half surrogate becomes '?'. FileExistsError: something is there,
     whoever made it meanwhile, and not `force`. InputError where it cannot be written.
     """
+    size_bytes = 0
+    with open_whole(path, force=force) as file:
+        for piece in pieces:
+            size_bytes += file.write(piece.encode("utf-8", "replace"))
+    return size_bytes
+
+
+@contextmanager
+def open_whole(path: Path, *, force: bool = True) -> Iterator[BinaryIO]:
+    """A file to write bytes to, which stands at `path` once the block has ended without an error, else never.
+
+    As `write_whole` does it, with the same errors; an OSError of the block is one of writing.
+    """
     import tempfile
 
     try:
@@ -73,11 +88,10 @@ def write_whole(pieces: Iterable[str], path: Path, *, force: bool = True) -> int
     except (OSError, ValueError) as error:
         raise _unwritten(error, path) from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="", errors="replace") as file:
-            file.writelines(pieces)
+        with os.fdopen(handle, "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-            size_bytes = os.fstat(file.fileno()).st_size
         os.chmod(beside, 0o644)
         if force:
             os.replace(beside, target)
@@ -90,7 +104,6 @@ def write_whole(pieces: Iterable[str], path: Path, *, force: bool = True) -> int
     finally:
         if os.path.lexists(beside):
             os.unlink(beside)
-    return size_bytes
 
 
 def _rename_new(beside: str, target: Path) -> None:

@@ -31,10 +31,11 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.calls",),
     ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
     ("core.precision", "core.memory", "core.performance"),
-    ("core.capture", "core.watch", "core.report"),
+    ("core.capture", "core.watch"),
     ("core.areas",),
-    ("core.checkup",),  # asks every area
+    ("core.checkup", "core.report"),  # asks every area; writes what it says
     ("core.diff", "core.follow", "core.rounds"),
+    ("core.dossier",),  # all of them together, for a report
     ("core.api",),
     ("keymaps", "sample_runs"),
     ("tui",),

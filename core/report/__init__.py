@@ -1,6 +1,30 @@
-"""A `Report` as JSON, text, Markdown or CSV. Nothing is computed here."""
+"""A `Report`, or a whole dossier of them, as a file. Nothing is computed here."""
 
+from .dossier import Dossier, dossier_of
 from .mask import masked
-from .write import FORMATS, format_of, render, verdict_line, write_report
+from .write import (
+    FORMATS,
+    WHOLE_FORMATS,
+    format_of,
+    render,
+    render_whole,
+    verdict_line,
+    whole_format_of,
+    write_report,
+    write_whole_report,
+)
 
-__all__ = ["FORMATS", "format_of", "masked", "render", "verdict_line", "write_report"]
+__all__ = [
+    "FORMATS",
+    "WHOLE_FORMATS",
+    "Dossier",
+    "dossier_of",
+    "format_of",
+    "masked",
+    "render",
+    "render_whole",
+    "verdict_line",
+    "whole_format_of",
+    "write_report",
+    "write_whole_report",
+]

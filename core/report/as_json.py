@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.findings import Finding, Problem, Related, Report
 from npulse.core.table import Table
 
 from .blocks import blocks, json_rows, json_text
+from .dossier import Dossier
 
 SCHEMA = 1
 
@@ -143,3 +145,66 @@ def render_jsonl(report: Report, version: str) -> Iterator[str]:
 
 def _line(body: dict[str, Any]) -> str:
     return json_text(body) + "\n"
+
+
+def render_dossier(dossier: Dossier, version: str) -> Iterator[str]:
+    """One object: the check-up, and every report as its own command prints it, without tables."""
+    body: dict[str, Any] = {
+        "schema": SCHEMA,
+        "npulse": version,
+        "command": "report",
+        "run": dossier.check_up.run,
+        "title": dossier.title or None,
+        "made": dossier.made or None,
+        "verdict": dossier.check_up.state,
+        "exit_code": dossier.exit_code(),
+        "checkup": check_up_dict(dossier.check_up),
+        "reports": [
+            {"round": one.round, "name": one.name, "notes": list(one.notes)}
+            | to_dict(replace(one.report, tables={}), version)
+            for one in dossier.reports
+        ],
+        "story": dossier.story and to_dict(replace(dossier.story, tables={}), version),
+    }
+    yield json_text(body, indent=1) + "\n"
+
+
+def check_up_dict(check_up: CheckUp) -> dict[str, Any]:
+    """A check-up as plain values, keys as the contract names them."""
+    return {
+        "run": check_up.run,
+        "round": check_up.round or None,
+        "verdict": check_up.state,
+        "first": check_up.first or None,
+        "why_first": check_up.why_first,
+        "areas": [_area_dict(area) for area in check_up.areas],
+    }
+
+
+def _area_dict(area: AreaState) -> dict[str, Any]:
+    return {
+        "area": area.area,
+        "verdict": area.state,
+        "headline": area.headline,
+        "is_trusted": area.is_trusted,
+        "distrusted_by": area.distrusted_by or None,
+        "missing": area.missing,
+        "next": area.next_step,
+        "origin": area.origin and finding_dict(area.origin),
+        "criteria": [_criterion_dict(one) for one in area.criteria],
+    }
+
+
+def _criterion_dict(one: CriterionResult) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "title": one.title[0],
+        "verdict": one.state,
+        "needs": one.needs,
+        "value": plain(one.value),
+        "shown": one.shown,
+        "unit": one.unit,
+        "subject": one.subject,
+        "why": one.why,
+        "next": one.next_step,
+    }

@@ -129,17 +129,21 @@ def _where(artifact: str, line: int | None, byte: int | None) -> str:
     )
 
 
-def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
-    """A report that can be pasted into an issue. File names and subjects are code spans, never markup."""
+def render_markdown(report: Report, lang: Lang = "en", *, level: int = 1) -> Iterator[str]:
+    """A report that can be pasted into an issue. File names and subjects are code spans, never markup.
+
+    level: of its heading, where it is a part of a longer text.
+    """
     verdict = say(TEXTS, "is-" + report.verdict, lang)
-    yield f"# npulse {report.command}: {verdict}\n\n{code(report.title)}\n\n"
+    below = "#" * (level + 1)
+    yield f"{'#' * level} npulse {report.command}: {verdict}\n\n{code(report.title)}\n\n"
     yield from _told_markdown(report)
     if not report.findings:
         yield f"- {_nothing(report, lang)}\n"
     for finding in report.findings:
         severity, role = say(TEXTS, finding.severity, lang), say(TEXTS, finding.role, lang)
-        yield f"\n## {severity}: {role} {code(finding.subject)}\n\n"
-        yield f"{_escape(finding.message)}\n\n- {say(TEXTS, 'rule', lang)}: {code(finding.rule)}\n"
+        yield f"\n{below} {severity}: {role} {code(finding.subject)}\n\n"
+        yield f"{escaped(finding.message)}\n\n- {say(TEXTS, 'rule', lang)}: {code(finding.rule)}\n"
         if finding.told:
             yield "".join(f"\n    {safe_text(line)}" for line in ("", *finding.told)) + "\n\n"
         if finding.location.artifact is not None:
@@ -150,18 +154,18 @@ def render_markdown(report: Report, lang: Lang = "en") -> Iterator[str]:
         for related in finding.related:
             yield f"- {say(TEXTS, related.role, lang)}: {code(related.subject)}\n"
         if finding.next_step:
-            yield f"- {say(TEXTS, 'next', lang)}: {_escape(finding.next_step)}\n"
+            yield f"- {say(TEXTS, 'next', lang)}: {escaped(finding.next_step)}\n"
         if finding.figures:
             yield f"\n| {say(TEXTS, 'figure', lang)} | {say(TEXTS, 'value', lang)} |\n| --- | --- |\n"
             for name, value in finding.figures.items():
                 yield f"| {name} | {code(_rounded(value))} |\n"
     if report.problems:
-        yield f"\n## {say(TEXTS, 'problems', lang)}\n\n"
+        yield f"\n{below} {say(TEXTS, 'problems', lang)}\n\n"
         for problem in report.problems:
             where = _where(problem.artifact, problem.line, problem.byte)
-            yield f"- {code(where)} {problem.kind}: {_escape(problem.message)}\n"
+            yield f"- {code(where)} {problem.kind}: {escaped(problem.message)}\n"
     for name, table in report.tables.items():
-        yield f"\n## {name}\n\n| " + " | ".join(c.name for c in table.exported) + " |\n"
+        yield f"\n{below} {name}\n\n| " + " | ".join(c.name for c in table.exported) + " |\n"
         yield "|" + " --- |" * len(table.exported) + "\n"
         for columns in blocks(table):
             for row in zip(*columns, strict=True):
@@ -181,7 +185,7 @@ def _told_markdown(report: Report) -> Iterator[str]:
         if is_set_in:
             yield f"    {line}\n"
         elif line:
-            yield f"- {_escape(line)}\n"
+            yield f"- {escaped(line)}\n"
     if is_block:
         yield "\n"
 
@@ -195,11 +199,12 @@ def code(text: str) -> str:
     return f"{fence} {safe} {fence}" if len(fence) > 1 else f"`{safe}`"
 
 
-def _escape(text: str) -> str:
-    escaped = safe_text(text)
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    safe = safe_text(text)
     for mark in "\\`*_[]<>|":
-        escaped = escaped.replace(mark, "\\" + mark)
-    return escaped
+        safe = safe.replace(mark, "\\" + mark)
+    return safe
 
 
 def _cell_md(value: Any) -> str:
@@ -212,34 +217,34 @@ def render_csv(report: Report) -> Iterator[str]:
         for table in report.tables.values():
             yield from render_csv_table(table)
         return
-    yield _csv_line(
-        ["severity", "role", "rule", "subject", "rank", "step", "artifact", "byte", "message", "next"]
-    )
-    for f in report.findings:
-        at = f.location
-        yield _csv_line(
-            [
-                f.severity,
-                f.role,
-                f.rule,
-                f.subject,
-                at.rank,
-                at.step,
-                at.artifact,
-                at.byte,
-                f.message,
-                f.next_step,
-            ]
-        )
+    yield csv_line(list(FINDING_COLUMNS))
+    for finding in report.findings:
+        yield csv_line(finding_cells(finding))
+
+
+FINDING_COLUMNS = (
+    *("severity", "role", "rule", "subject", "rank", "step"),
+    *("artifact", "byte", "message", "next"),
+)
+
+
+def finding_cells(finding: Finding) -> list[Any]:
+    """The values of FINDING_COLUMNS; None where one is not known."""
+    at = finding.location
+    return [
+        *(finding.severity, finding.role, finding.rule, finding.subject, at.rank, at.step),
+        *(at.artifact, at.byte, finding.message, finding.next_step),
+    ]
 
 
 def render_csv_table(table: Table) -> Iterator[str]:
     """A table as CSV; absent cells are empty, floats keep every digit."""
-    yield _csv_line([c.name for c in table.exported])
+    yield csv_line([c.name for c in table.exported])
     yield from csv_blocks(table)
 
 
-def _csv_line(values: list[Any]) -> str:
+def csv_line(values: list[Any]) -> str:
+    """One line of a sheet; texts that begin like a formula stay texts."""
     buffer = io.StringIO()
     cells = [csv_text(v) if isinstance(v, str) else v for v in values]
     csv.writer(buffer, lineterminator="\n").writerow(cells)

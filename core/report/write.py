@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
-from npulse.core.files import write_whole
+from npulse.core.files import open_whole, write_whole
 from npulse.core.findings import Report
 from npulse.core.text import Lang
+
+from .dossier import Dossier
 
 FORMATS = ("text", "json", "jsonl", "md", "csv")
 _SUFFIXES = {".txt": "text", ".json": "json", ".jsonl": "jsonl", ".md": "md", ".csv": "csv"}
@@ -49,12 +51,83 @@ def verdict_line(report: Report, lang: Lang = "en") -> str:
     return as_text.verdict_line(report, lang)
 
 
+WHOLE_FORMATS = ("md", "json", "junit", "csv", "xlsx")
+_WHOLE_SUFFIXES = {
+    ".md": "md",
+    ".json": "json",
+    ".xml": "junit",
+    ".csv": "csv",
+    ".xlsx": "xlsx",
+}
+
+
+def whole_format_of(path: str | Path) -> str:
+    """Which of WHOLE_FORMATS a file's suffix stands for; UsageError for one that stands for none."""
+    found = _WHOLE_SUFFIXES.get(Path(path).suffix.lower())
+    if found is None:
+        raise UsageError(
+            f"no report format for '{Path(path).name}'", hint="suffixes: " + " ".join(_WHOLE_SUFFIXES)
+        )
+    return found
+
+
+def render_whole(
+    dossier: Dossier, format_name: str, *, version: str, lang: Lang = "en", strict: bool = False
+) -> Iterator[str]:
+    """A dossier in pieces of text, in one of WHOLE_FORMATS but xlsx. strict: warnings fail (JUnit)."""
+    if format_name == "junit":
+        from .as_junit import render_junit
+
+        return render_junit(dossier, lang, strict=strict)
+    if format_name == "json":
+        from .as_json import render_dossier
+
+        return render_dossier(dossier, version)
+    if format_name in ("md", "csv"):
+        from .whole_text import render_whole_csv, render_whole_markdown
+
+        return render_whole_csv(dossier) if format_name == "csv" else render_whole_markdown(dossier, lang)
+    raise UsageError(f"unknown format '{format_name}'", hint="formats: " + ", ".join(WHOLE_FORMATS))
+
+
+def write_whole_report(
+    dossier: Dossier,
+    path: Path,
+    *,
+    version: str,
+    lang: Lang = "en",
+    strict: bool = False,
+    runs: Iterable[Path] = (),
+) -> None:
+    """A dossier to the file, whole or not at all, in the format of its suffix.
+
+    runs: folders that were looked at. UsageError for another suffix, InputError where the file would lie in
+    one of them or cannot be written, EnvironmentLacks where the format's library is not installed.
+    """
+    format_name = whole_format_of(path)
+    if format_name != "xlsx":
+        pieces = render_whole(dossier, format_name, version=version, lang=lang, strict=strict)
+        write_report(pieces, path, runs=runs)
+        return
+    from .as_xlsx import write_xlsx
+
+    refuse_inside(path, runs)
+    with open_whole(path) as file:
+        write_xlsx(dossier, file, version=version, lang=lang)
+
+
 def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()) -> int:
     """Write text to a file, whole or not at all; returns its size in bytes.
 
     runs: folders that were looked at. Raises InputError where the file would lie in one of them or cannot
     be written.
     """
+    refuse_inside(path, runs)
+    return write_whole(pieces, path)
+
+
+def refuse_inside(path: Path, runs: Iterable[Path]) -> None:
+    """InputError where a file would lie in one of the folders that were looked at."""
     target = Path(os.path.realpath(os.path.expanduser(path)))
     for run in runs:
         if target.is_relative_to(os.path.realpath(run)):
@@ -63,4 +136,3 @@ def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()
                 path=path,
                 hint="choose a path outside of it",
             )
-    return write_whole(pieces, path)

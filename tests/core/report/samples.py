@@ -6,7 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from npulse.core.findings import Finding, Location, Problem, Related, Report
+from npulse.core.analysis import AreaReport
+from npulse.core.criteria import AreaState, CheckUp, CriterionResult
+from npulse.core.findings import Finding, Location, Problem, Related, Report, Verdict
+from npulse.core.report import Dossier
 from npulse.core.run.model import Artifact
 from npulse.core.table import Column, Table, text_column
 
@@ -59,3 +62,54 @@ def report(name: str = "plain", *, tables: bool = False, n_rows: int = 3) -> Rep
         (Problem(name, "cut-off", f"cut in {name}", 3, 65536, f"hint {name}"),),
         {"precision": table(n_rows)} if tables else {},
     )
+
+
+STATES: tuple[Verdict, ...] = ("pass", "warn", "fail", "unknown", "incomplete")
+
+
+def check_up(name: str = "plain") -> CheckUp:
+    """Criteria of every state in three areas: one has its own findings alone, one is not to be trusted."""
+    criteria = tuple(
+        CriterionResult(
+            f"precision.{state}",
+            (f"title of {state}", f"{state}的标题"),
+            state,
+            ">= 0.99",
+            0.5 if state == "fail" else None,
+            "0.5" if state == "fail" else "?",
+            "us",
+            name,
+            f"why {name}",
+            f"npulse precision {name}",
+        )
+        for state in STATES
+    )
+    passed = CriterionResult(
+        "performance.step_ms", ("step time", "步时间"), "pass", "<= 20", 10.0, "10", "ms"
+    )
+    told = AreaReport("round1", name, report(name))
+    return CheckUp(
+        name,
+        "fail",
+        (
+            AreaState(
+                "memory", "unknown", f"nothing of {name}", missing="no log", next_step="npulse capture"
+            ),
+            AreaState("precision", "fail", f"bad {name}", criteria, (told,), told.report.findings[0]),
+            AreaState("performance", "pass", "quick", (passed,), distrusted_by="precision"),
+        ),
+        "",
+        "precision",
+        f"why {name}",
+    )
+
+
+def dossier(name: str = "plain", *, tables: bool = True, n_rows: int = 3) -> Dossier:
+    """Two rounds of one area, the story of both, and a check-up."""
+    told = tuple(
+        AreaReport(f"round{i} {name}", name, report(name, tables=tables, n_rows=n_rows), (f"note {name}",))
+        for i in (1, 2)
+    )
+    worse = Finding("rounds", "warning", "rounds.worse", "suspect", name, f"worse {name}", f"next {name}")
+    story = Report("rounds", name, "warn", findings=(worse,), told=(f"told {name}",))
+    return Dossier(check_up(name), told, story, f"title {name}", "2026-01-01 12:00")

@@ -1,0 +1,88 @@
+"""A dossier for people and sheets: Markdown with the check-up on top, CSV with every finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from npulse.core.criteria import AreaState, CheckUp
+from npulse.core.text import Lang, say
+
+from .as_text import FINDING_COLUMNS, code, csv_line, escaped, finding_cells, render_markdown
+from .as_text import TEXTS as WORDS
+from .dossier import Dossier, area_title
+from .texts import TEXTS
+
+
+def render_whole_markdown(dossier: Dossier, lang: Lang = "en") -> Iterator[str]:
+    """The check-up, then the report of every area and round, then the rounds' story."""
+    check_up = dossier.check_up
+    yield f"# npulse: {say(WORDS, 'is-' + check_up.state, lang)}\n\n{code(dossier.name)}\n"
+    yield f"\n{escaped(dossier.made)}\n" if dossier.made else ""
+    yield from _check_up(check_up, lang)
+    for told in dossier.reports:
+        yield "\n"
+        yield from render_markdown(replace(told.report, tables={}), lang, level=2)
+        yield from (f"- {escaped(note)}\n" for note in told.notes)
+    if dossier.story is not None:
+        yield "\n"
+        yield from render_markdown(replace(dossier.story, tables={}), lang, level=2)
+
+
+def _check_up(check_up: CheckUp, lang: Lang) -> Iterator[str]:
+    if check_up.first:
+        first = say(TEXTS, "look-first", lang, area=area_title(check_up.first, lang))
+        yield f"\n**{first}** {escaped(check_up.why_first)}\n"
+    heads = [say(TEXTS, f"head-{name}", lang) for name in ("area", "state", "says", "next")]
+    yield from _table(heads, [_area_cells(area, lang) for area in check_up.areas])
+    rows = [
+        [
+            code(one.id),
+            say(WORDS, "is-" + one.state, lang),
+            escaped(one.needs),
+            escaped(one.shown),
+            escaped(" ".join(filter(None, (one.subject and f"{one.subject}:", one.why)))),
+            code(one.next_step) if one.next_step else "",
+        ]
+        for area in check_up.areas
+        for one in area.criteria
+    ]
+    heads = [
+        say(TEXTS, f"head-{name}", lang) for name in ("criterion", "state", "needs", "found", "why", "next")
+    ]
+    if rows:
+        yield from _table(heads, rows)
+
+
+def _area_cells(area: AreaState, lang: Lang) -> list[str]:
+    words = [area.headline, area.missing]
+    if not area.is_trusted:
+        words.append(say(TEXTS, "not-trusted", lang, area=area_title(area.distrusted_by, lang)))
+    return [
+        area_title(area.area, lang),
+        say(WORDS, "is-" + area.state, lang),
+        escaped("; ".join(filter(None, words))),
+        code(area.next_step) if area.next_step else "",
+    ]
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> Iterator[str]:
+    yield "\n| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads) + "\n"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |\n"
+
+
+WHOLE_COLUMNS = ("area", "round", *FINDING_COLUMNS)
+
+
+def whole_rows(dossier: Dossier) -> Iterator[list[Any]]:
+    """The values of WHOLE_COLUMNS, one row a finding."""
+    for round_name, finding in dossier.findings():
+        yield [finding.area, round_name, *finding_cells(finding)]
+
+
+def render_whole_csv(dossier: Dossier) -> Iterator[str]:
+    """All findings of all areas and rounds, the newest round of each area first."""
+    yield csv_line(list(WHOLE_COLUMNS))
+    yield from map(csv_line, whole_rows(dossier))
