@@ -34,7 +34,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.capture", "core.watch"),
     ("core.areas",),
     ("core.checkup", "core.report"),  # asks every area; writes what it says
-    ("core.diff", "core.follow", "core.rounds"),
+    ("core.diff", "core.follow", "core.rounds", "core.guide"),
     ("core.dossier",),  # all of them together, for a report
     ("core.api",),
     ("keymaps", "sample_runs"),

@@ -24,7 +24,7 @@ from .snapshot import MAX_CHIPS, MAX_PROCESSES, ChipState, Key, Process, Snapsho
 NO_CARD = -1
 """`npu` of a chip of which the text does not say which it is."""
 
-_STATES: Mapping[str, State] = {
+STATE_OF_MESSAGE: Mapping[str, State] = {
     **{"driver": "driver not reachable", "library": "driver not reachable", "occupied": "occupied"},
     **{"no-card": "no card", "denied": "not permitted", "timeout": "timeout"},
     **{"not-in-container": "driver not reachable", "missing": "npu-smi missing"},
@@ -248,7 +248,7 @@ def _state(told: SmiText, has_chips: bool) -> tuple[State, int | None, str]:
     if has_chips:
         return "ok", None, ""
     for message in told.messages:
-        state = _STATES.get(message.kind)
+        state = STATE_OF_MESSAGE.get(message.kind)
         if state is not None:
             return state, message.code, message.text
     return "unknown", None, next((one.text for one in told.messages), "")
@@ -261,7 +261,7 @@ def _refused(snapshot: Snapshot, told: SmiText, samples: Iterable[ChipSample]) -
     if last is None or message is None or message.line < last:
         return snapshot
     return replace(
-        snapshot, state=_STATES.get(message.kind, "unknown"), code=message.code, message=message.text
+        snapshot, state=STATE_OF_MESSAGE.get(message.kind, "unknown"), code=message.code, message=message.text
     )
 
 

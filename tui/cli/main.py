@@ -21,6 +21,7 @@ COMMANDS = (
     "config",
     "doctor",
     "capture",
+    "guide",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
@@ -65,7 +66,7 @@ def run(argv: list[str]) -> int:
 _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
-    *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python"),
+    *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
     *("--tool", "--archive", "--name", "--level", "--tool-option", "--set"),
 )
 """Options that may stand in front of the command together with a value."""

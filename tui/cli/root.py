@@ -425,6 +425,33 @@ def capture(
     return run_capture(kind, command or (), options)
 
 
+@app.command(short_help="Which tool for which symptom; look up a code.")
+def guide(
+    symptom: Annotated[
+        str | None, typer.Argument(help="wrong, nan, crash or slow; without it all of them.")
+    ] = None,
+    *,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="Fill commands in from this run's rounds (default: diag, where it is)."),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            "--search", help="Look up codes, exit statuses, pitfalls and rules that hold these words."
+        ),
+    ] = None,
+    lang: o.LangOption = None,
+    format_name: Annotated[str, typer.Option("--format", help="text or json.")] = "text",
+) -> int:
+    """Which tool a symptom calls for and the command that captures it; what a code or a pitfall means."""
+    from .guide import print_found, print_guide
+
+    if search is not None:
+        return print_found(search, symptom, o.chosen_lang(lang), format_name)
+    return print_guide(symptom, run, o.chosen_lang(lang), format_name)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

@@ -23,11 +23,12 @@ MessageKind = Literal[
     "other",
 ]
 
-_CODES: dict[int, MessageKind] = {
+CODES: dict[int, MessageKind] = {
     **{-8005: "driver", -8020: "occupied", -8002: "denied", -8006: "timeout", -8013: "not-in-container"},
     **{-8255: "not-supported", -9255: "not-supported", -8007: "no-card", -8008: "no-card"},
     **{-8001: "wrong-call", -9001: "wrong-call", -8009: "driver", -8012: "driver", -8017: "occupied"},
 }
+"""Codes of npu-smi and of the library behind it (dcmi) -> what they say."""
 _RET = re.compile(r"(?:\b(?:ret(?:urn)?|code|fail\w*)|错误码|返回值)(?: ?(?:is|=|:|：))? ?(-[89]\d{3})\b")
 _CALL = r"(?:\S{0,200}/)?npu-smi(?: info)?"
 _QUOTE = r"['\"‘’“”`]?"
@@ -72,7 +73,7 @@ def message_of(text: str, line: int) -> SmiMessage | None:
     if _STARTED.search(text) is not None:
         found = _RET.search(text)
         code = int(found[1]) if found is not None else None
-        return SmiMessage(_CODES.get(code or 0, "driver"), text[:MAX_CHARS], line, code)
+        return SmiMessage(CODES.get(code or 0, "driver"), text[:MAX_CHARS], line, code)
     for pattern, kind in _TEXTS:
         if pattern.search(text) is not None:
             found = _RET.search(text)
@@ -80,5 +81,5 @@ def message_of(text: str, line: int) -> SmiMessage | None:
     found = _RET.search(text)
     if found is not None and ("dcmi" in text or "npu" in text.lower()):
         code = int(found[1])
-        return SmiMessage(_CODES.get(code, "other"), text[:MAX_CHARS], line, code)
+        return SmiMessage(CODES.get(code, "other"), text[:MAX_CHARS], line, code)
     return None
