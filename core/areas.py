@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +42,10 @@ class Area:
     def check_criteria(self, text: str) -> None:
         """UsageError where one of these criteria is not the area's, or no number."""
         import_module(self.criteria, __package__).Criteria.parse(text)
+
+    def criteria_names(self) -> tuple[str, ...]:
+        """The names of the area's thresholds, as `--criteria` takes them."""
+        return tuple(f.name for f in fields(import_module(self.criteria, __package__).Criteria))
 
     def reports_of(
         self,

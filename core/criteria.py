@@ -39,7 +39,9 @@ class AreaState:
 
     headline: what there is to say of it in one line. reports: of its rounds that were looked at, the newest
     last; () where it found nothing of its own. origin: the finding to look at first. is_trusted: False where
-    the figures mean nothing because of an area before it (`distrusted_by`: its id).
+    the figures mean nothing because of an area before it (`distrusted_by`: its id). is_counted: False where
+    nothing was recorded that could be judged and nobody asked for the area: it is told, and left out of the
+    state over all.
     """
 
     area: str
@@ -51,6 +53,7 @@ class AreaState:
     missing: str = ""
     next_step: str = ""
     distrusted_by: str = ""
+    is_counted: bool = True
 
     @property
     def is_trusted(self) -> bool:
@@ -62,7 +65,8 @@ class CheckUp:
     """All areas in the order in which they are asked: what a later one says rests on those before it.
 
     run: path as it was given. round: the one that was asked for, "" for the newest of each area. first: the
-    area to open first, "" where none has anything to say; why_first: why that one, one line.
+    area to open first, "" where none has anything to say; why_first: why that one, one line. criteria_file:
+    path of the file that was in force, "" for the bundled one.
     """
 
     run: str
@@ -71,3 +75,4 @@ class CheckUp:
     round: str = ""
     first: str = ""
     why_first: str = ""
+    criteria_file: str = ""

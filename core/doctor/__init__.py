@@ -15,6 +15,8 @@ For others (texts of the vendor are raw; show them through `safe_text`):
             told: what npu-smi says, {"driver": ..., "board-compatibility": ...}; nobody asks it in here
     reading.py
         read_environments(paths, *, root=None) -> Environment    texts; InputError: no such file
+        read_recorded(paths, versions, *, root=None) -> Environment    of a round: its texts and the flat
+            versions of its manifest; what cannot be read is a problem
     findings.py
         alignment(environment, lang="en") -> tuple[Finding, ...]    versions and variables, for a preflight;
             "error": a conflict, "warning": likely one, "note" with role "unknown": could not be judged

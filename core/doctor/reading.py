@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from npulse.core.formats.version_files import VersionBlock, read_version_file, r
 
 from .facts import Component, Environment, Error, Fact, Package, Place
 from .releases import cann_of, is_same_cann
+from .versions import FACTS, PACKAGES
 
 MAX_FILES = 200
+_VERSIONED = frozenset(("cann", "driver", "firmware", "nnal", "ops", "npu_smi", *FACTS))
 KINDS = ("device.version", "device.environment", "device.npu_smi")
 """What is read of a folder."""
 
@@ -36,6 +38,31 @@ def read_environments(paths: Sequence[Path], *, root: Path | None = None) -> Env
         _read(path, gathered, root)
     subject = ", ".join(str(path) for path in paths[:3]) + (" ..." if len(paths) > 3 else "")
     return gathered.environment(subject)
+
+
+def read_recorded(
+    paths: Sequence[Path],
+    versions: Mapping[str, Mapping[str, str]],
+    *,
+    root: Path | None = None,
+) -> Environment:
+    """What a round recorded of its environment: its texts, and versions in the flat form of `versions_of` by
+    the file that holds them. Texts hold before versions; a text that cannot be read is a problem.
+    """
+    gathered = Gathered()
+    for path in paths[:MAX_FILES]:
+        try:
+            _read(path, gathered, root)
+        except InputError as error:
+            gathered.problems += (Problem.from_error(error, shown_path(path, root)),)
+    for artifact, flat in versions.items():
+        place = Place(artifact)
+        for name, value in flat.items():
+            if name in PACKAGES:
+                gathered.add_package(name, value, place)
+            elif name in _VERSIONED:
+                gathered.add_fact(name.replace("npu_smi", "npu-smi"), value, place)
+    return gathered.environment(", ".join(versions))
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

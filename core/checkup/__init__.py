@@ -1,0 +1,1 @@
+"""All areas of a run against the criteria: one verdict, what to open first and why, what is missing."""

@@ -1,0 +1,142 @@
+"""The check-up of a run: every area asked once, in order, its newest round, then judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.areas import area_of
+from npulse.core.criteria import CheckUp
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem, Report, with_problems
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
+from npulse.core.run.model import Run
+from npulse.core.run.selection import check_round
+
+from .commands import RunFacts, facts_of_run
+from .criteria_file import CriteriaFile
+from .criterion import ORDER
+from .environment import environment_of
+from .here import device_here, environment_here
+from .judge import ALL_ROUNDS, judged
+
+Prepare = Callable[[Report], Report]
+OnUpdate = Callable[[CheckUp, str], None]
+"""What is known so far, and the area that is asked next."""
+
+
+def as_it_is(report: Report) -> Report:
+    """A report as its area made it."""
+    return report
+
+
+def check_up(
+    run: Run,
+    options: AnalysisOptions,
+    criteria: CriteriaFile,
+    *,
+    is_here: bool = False,
+    prepare: Prepare = as_it_is,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+    on_update: OnUpdate | None = None,
+) -> CheckUp:
+    """All areas of a run, the newest round of each (or `options.round_name`), against the criteria.
+
+    is_here: environment and cards are this machine's. prepare: what is done to the report of every area
+    before it is judged (silenced findings, those of a baseline). on_update: gets what is there after each
+    area. An area that cannot be read is incomplete. InputError: no such round, or what `options` choose is in
+    no area; Cancelled.
+    """
+    check_round(run, options)
+    facts = facts_of_run(run)
+    reports: dict[str, tuple[AreaReport, ...]] = {}
+    refused: list[InputError] = []
+    for place, area in enumerate(ORDER):
+        check(is_cancelled)
+        progress(Progress("check-up", place, len(ORDER), "areas"))
+        if on_update is not None and place:
+            on_update(_judged(facts, reports, criteria, options), area)
+        found = _ask(run, area, options, criteria, is_here, refused, progress, is_cancelled)
+        reports[area] = tuple(replace(one, report=prepare(one.report)) for one in found)
+    progress(Progress("check-up", len(ORDER), len(ORDER), "areas"))
+    _refuse_nothing(run, options, reports, refused)
+    return _judged(facts, reports, criteria, options)
+
+
+def _refuse_nothing(
+    run: Run, options: AnalysisOptions, reports: Mapping[str, Sequence[AreaReport]], refused: list[InputError]
+) -> None:
+    """InputError where a pair, rank or step was asked for and no area has it."""
+    chosen = {"pair": options.pair_name, "rank": options.rank, "step": options.step}
+    words = [f"{word} {value}" for word, value in chosen.items() if value is not None]
+    told = [one.report for found in reports.values() for one in found]
+    if words and run.artifacts and not any(report.findings or report.counts for report in told):
+        raise refused[0] if refused else InputError(f"no {' of '.join(words)} here", path=run.path)
+
+
+def _judged(
+    facts: RunFacts,
+    reports: Mapping[str, Sequence[AreaReport]],
+    criteria: CriteriaFile,
+    options: AnalysisOptions,
+) -> CheckUp:
+    return judged(facts, reports, criteria, lang=options.lang, round_name=options.round_name)
+
+
+def _ask(
+    run: Run,
+    area: str,
+    options: AnalysisOptions,
+    criteria: CriteriaFile,
+    is_here: bool,
+    refused: list[InputError],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[AreaReport, ...]:
+    """The reports of one area, its rounds in order; () where it finds nothing of its own."""
+    asked = replace(options, criteria=criteria.area_options(area), earlier=False)
+    if area == "environment":
+        if is_here:
+            return (environment_here(asked),)
+        found = environment_of(run, options.round_name, options.lang)
+        return () if found is None else (found,)
+    if area == "device" and is_here:
+        return (device_here(asked, is_cancelled=is_cancelled),)
+
+    def ask(name: str | None) -> tuple[AreaReport, ...]:
+        return area_of(area).reports_of(
+            run, replace(asked, round_name=name), progress=progress, is_cancelled=is_cancelled
+        )
+
+    problems: list[Problem] = []
+    names: Sequence[str | None] = [round_.name for round_ in reversed(run.rounds)]
+    if options.round_name is not None:
+        names = [options.round_name]
+    elif area == "overflow" and criteria.is_on(ALL_ROUNDS):
+        names = [None]
+    else:
+        names = [*names, None]  # the last: what lies beside the rounds, where none of them holds anything
+    for name in names:
+        try:
+            reports = ask(name)
+        except InputError as error:
+            refused.append(error)
+            problems.append(Problem.from_error(error, str(error.path or name or run.path)))
+            continue
+        if reports:
+            return tuple(replace(one, report=with_problems(one.report, problems)) for one in reports)
+    return (_unreadable(run, area, problems),) if problems else ()
+
+
+def _unreadable(run: Run, area: str, problems: list[Problem]) -> AreaReport:
+    command = area_of(area).command
+    return AreaReport("", "", Report(command, str(run.path), "incomplete", problems=tuple(problems)))

@@ -1,0 +1,279 @@
+"""The criteria file: TOML by hand, so that what is wrong with it is told by key and line."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from npulse.core.areas import AREAS, area_of
+from npulse.core.errors import InputError
+from npulse.core.files import open_input
+from npulse.core.text import safe_text
+
+from .criterion import BY_ID, ORDER, keys_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_BYTES = 1 << 18
+SILENCE = "silence"
+THRESHOLDS = "thresholds"
+_AT = re.compile(r"\(at (?:line (\d+), column \d+|end of document)\)")
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
+_QUOTES = re.compile(r'"""|\'\'\'')
+_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaFile:
+    """What is asked of a run. path: "" for the bundled file.
+
+    values: criterion id -> limit, or True and False. asked: ids that the user's own file sets. thresholds:
+    area -> its own thresholds. silences: the [[silence]] tables as they are; `core/gate` reads them.
+    """
+
+    path: str = ""
+    values: Mapping[str, float | bool] = field(default_factory=dict)
+    asked: frozenset[str] = frozenset()
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    silences: tuple[Mapping[str, Any], ...] = ()
+
+    def limit(self, criterion_id: str) -> float | None:
+        """The number that is set; None where none is."""
+        value = self.values.get(criterion_id)
+        return None if value is None or isinstance(value, bool) else float(value)
+
+    def is_on(self, criterion_id: str) -> bool:
+        """Whether a yes or no is set to yes."""
+        return self.values.get(criterion_id) is True
+
+    def asks_for(self, area: str) -> bool:
+        """Whether the user's own file sets a criterion of this area."""
+        return any(BY_ID[one].area == area and self.values.get(one) is not False for one in self.asked)
+
+    def area_options(self, area: str) -> str | None:
+        """The thresholds as `AnalysisOptions.criteria` takes them; None where there are none."""
+        own = dict(self.thresholds.get(area, {}))
+        if area == "performance":  # which judges these itself, and says why they are missed
+            own |= {key: limit for key in keys_of(area) if (limit := self.limit(f"{area}.{key}"))}
+        return ",".join(f"{name}={value!r}" for name, value in own.items()) or None
+
+
+def default_text() -> str:
+    """The bundled criteria file, to start from."""
+    return (files(__package__) / "default.toml").read_text(encoding="utf-8")
+
+
+@cache
+def default_criteria() -> CriteriaFile:
+    """The bundled criteria: what is asked of a run where the user says nothing."""
+    values, thresholds, _ = _read(tomllib.loads(default_text()), _Where("default.toml", default_text()))
+    return CriteriaFile(values=values, thresholds=thresholds)
+
+
+def read_criteria(path: Path) -> CriteriaFile:
+    """A criteria file of the user's, over the bundled one. InputError with file, key and line."""
+    file, size_bytes = open_input(path)
+    with file:
+        if size_bytes > MAX_BYTES:
+            raise InputError(f"a criteria file of more than {MAX_BYTES:,} bytes is not read", path=path)
+        try:
+            raw = file.read(MAX_BYTES + 1) or b""
+        except OSError as error:
+            raise InputError(f"reading failed: {error.strerror}", path=path) from error
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError("a criteria file is UTF-8", path=path, line=line) from error
+    return parse_criteria(text, str(path))
+
+
+def parse_criteria(text: str, path: str) -> CriteriaFile:
+    """The text of a criteria file, over the bundled one. InputError with file, key and line."""
+    try:
+        record = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also numbers and dates that Python refuses
+        raise _no_toml(error, text, path) from None
+    values, thresholds, silences = _read(record, _Where(path, text))
+    default = default_criteria()
+    return CriteriaFile(
+        path, {**default.values, **values}, frozenset(values), {**default.thresholds, **thresholds}, silences
+    )
+
+
+def _no_toml(error: Exception, text: str, path: str) -> InputError:
+    told = str(error) if isinstance(error, ValueError) else "nested too deep"
+    at = _AT.search(told)
+    line = None if at is None else int(at[1] or len(text.rstrip().split("\n")))
+    message = f"this is no TOML: {safe_text(_AT.sub('', told).strip(), 200)}"
+    twice = _first_repeated(text)
+    if twice is not None and twice[0] == line:
+        message = f"{safe_text('.'.join(twice[1]), 120)}: stands here a second time"
+    hint = "npulse check --print-criteria prints a file to start from"
+    return InputError(message, path=path, line=line, hint=hint)
+
+
+# ---- what may stand in it ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """The file and its text: says where something in it is wrong."""
+
+    path: str
+    text: str
+
+    def error(self, key: tuple[str, ...], message: str, hint: str | None = None) -> InputError:
+        name = safe_text(".".join(key), 120)
+        return InputError(f"{name}: {message}", path=self.path, line=line_of(self.text, key), hint=hint)
+
+
+Read = tuple[dict[str, "float | bool"], dict[str, Mapping[str, float]], tuple[Mapping[str, Any], ...]]
+
+
+def _read(record: Mapping[str, Any], where: _Where) -> Read:
+    values: dict[str, float | bool] = {}
+    thresholds: dict[str, Mapping[str, float]] = {}
+    silences: tuple[Mapping[str, Any], ...] = ()
+    for section, content in record.items():
+        if section == SILENCE:
+            if not isinstance(content, list) or not all(isinstance(one, dict) for one in content):
+                raise where.error((section,), "is a list of tables", "write [[silence]]")
+            silences = tuple(content)
+            continue
+        if section not in ORDER:
+            raise where.error((section,), "no such section", _near(section, (*ORDER, SILENCE)))
+        if not isinstance(content, dict):
+            raise where.error((section,), "is a section", f"write [{section}]")
+        for key, value in content.items():
+            if key == THRESHOLDS:
+                thresholds[section] = _thresholds(section, value, where)
+            else:
+                values[f"{section}.{key}"] = _value(section, key, value, where)
+    return values, thresholds, silences
+
+
+def _value(section: str, key: str, value: object, where: _Where) -> float | bool:
+    at, criterion = (section, key), BY_ID.get(f"{section}.{key}")
+    if criterion is None:
+        known = (*keys_of(section), *((THRESHOLDS,) if _has_thresholds(section) else ()))
+        raise where.error(at, "no such criterion", _near(key, known))
+    if criterion.is_flag:
+        if not isinstance(value, bool):
+            raise where.error(at, f"is true or false, not {_shown(value)}")
+        return value
+    number = _number(value, at, where)
+    if criterion.is_count and not isinstance(value, int):
+        raise where.error(at, f"is a whole number, not {_shown(value)}")
+    if criterion.most is not None and number > criterion.most:
+        raise where.error(at, f"{_shown(value)} can never be reached", f"at most {criterion.most:g}")
+    return number
+
+
+def _thresholds(section: str, content: object, where: _Where) -> dict[str, float]:
+    at = (section, THRESHOLDS)
+    if not _has_thresholds(section):
+        raise where.error(at, "this area has no thresholds")
+    if not isinstance(content, dict):
+        raise where.error(at, "is a section", f"write [{section}.{THRESHOLDS}]")
+    known = [name for name in area_of(section).criteria_names() if f"{section}.{name}" not in _OWN_LIMITS]
+    found: dict[str, float] = {}
+    for name, value in content.items():
+        if f"{section}.{name}" in _OWN_LIMITS:
+            raise where.error((*at, name), "is a criterion", f"write it below [{section}]")
+        if name not in known:
+            raise where.error((*at, name), "no such threshold", _near(name, known))
+        found[name] = _number(value, (*at, name), where)
+    return found
+
+
+_OWN_LIMITS = frozenset(f"performance.{key}" for key in keys_of("performance"))
+"""Criteria that the area takes beside its thresholds."""
+
+
+def _has_thresholds(section: str) -> bool:
+    return any(area.id == section and area.is_built for area in AREAS)
+
+
+def _number(value: object, at: tuple[str, ...], where: _Where) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise where.error(at, f"is a number, not {_shown(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise where.error(at, f"{value} would judge nothing", "give a finite number")
+    if value < 0:
+        raise where.error(at, f"{_shown(value)} is below 0", "limits are 0 or more")
+    if value > 1e18:
+        raise where.error(at, "is too large", "give a smaller number")
+    return float(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) > 1 << 64:
+        return "a number of many digits"
+    return safe_text(repr(value) if isinstance(value, str | int | float) else type(value).__name__, 60)
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    names = tuple(known)
+    near = difflib.get_close_matches(word[:80], names, n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else "known: " + ", ".join(names)
+
+
+# ---- lines of keys ----
+
+
+def line_of(text: str, key: tuple[str, ...]) -> int | None:
+    """The line (from 1) on which a key or section stands, else that of the nearest one around it.
+
+    tomllib tells lines of broken syntax alone. Of tables in a list the first one with the key.
+    """
+    lines: dict[tuple[str, ...], int] = {}
+    for line, found in _places(text):
+        for end in range(1, len(found) + 1):
+            lines.setdefault(found[:end], line)
+    return next((lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in lines), None)
+
+
+def _places(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Every header and key with its line; what stands in texts of several lines is none."""
+    section: tuple[str, ...] = ()
+    closing = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        was_inside = bool(closing)
+        for quotes in _QUOTES.findall(line):
+            closing = "" if closing == quotes else closing or quotes
+        if was_inside:
+            continue
+        if header := _HEADER.match(line):
+            section = _parts(header[2])
+            yield number, section
+        elif key := _KEY.match(line):
+            yield number, (*section, *_parts(key[1]))
+
+
+def _first_repeated(text: str) -> tuple[int, tuple[str, ...]] | None:
+    """The first key or section that stands in the text a second time, with its line."""
+    seen: set[tuple[str, ...]] = set()
+    for line, found in _places(text):
+        if found in seen and found[0] != SILENCE:
+            return line, found
+        seen.add(found)
+    return None
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(next(filter(None, found), "") for found in _PART.findall(dotted))

@@ -1,0 +1,256 @@
+"""Reports of areas against criteria: pure, so that whoever has the reports already can have them judged.
+
+State of a criterion: fail where its limit is missed; unknown where there is no figure; unknown or incomplete
+where the figure is a lower bound that holds the limit so far; else pass. A criterion of the bundled file
+without a figure is left out: nobody asked for it.
+
+State of an area: the worst of its criteria and of its own reports' verdicts; unknown where it has none. It
+counts for the state over all where something was recorded that can be judged, or where the user's file asks
+for it. An environment that nobody could judge and a capture without a golden one are told, and count only
+where they are asked for: they would make every run unknown for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from npulse.core.analysis import AreaReport
+from npulse.core.areas import AREAS, area_of
+from npulse.core.criteria import AreaState, CheckUp, CriterionResult
+from npulse.core.figures import number
+from npulse.core.findings import Finding, Report, Verdict, worst_verdict
+from npulse.core.text import Lang, safe_text, say
+
+from .causes import first_of, state_of_all, with_distrust
+from .commands import KINDS, RunFacts, area_command, capture_command, here_command
+from .criteria_file import CriteriaFile
+from .criterion import CRITERIA, ORDER, Criterion
+from .measured import TAKES, Measured, n_steps
+from .texts import TEXTS
+
+ALL_ROUNDS = "overflow.all_rounds"
+_SEVERITIES = ("error", "warning")
+
+
+def judged(
+    facts: RunFacts,
+    reports: Mapping[str, Sequence[AreaReport]],
+    criteria: CriteriaFile,
+    *,
+    lang: Lang = "en",
+    round_name: str | None = None,
+) -> CheckUp:
+    """The check-up of reports that are there. reports: by area, each in the order of the rounds; of several
+    rounds the newest counts (`newest_of`). round_name: the one that was asked for. Opens no file.
+    """
+    found = [
+        _area_state(facts, area, newest_of(area, reports.get(area, ()), criteria), criteria, lang)
+        for area in ORDER
+    ]
+    areas = tuple(with_distrust(found))
+    cause = first_of(areas)
+    state = state_of_all(areas)
+    why = ""
+    if cause is not None:
+        key = f"why-{state}" if state in ("incomplete", "unknown", "warn") else cause.why
+        why = say(TEXTS, key, lang)
+    return CheckUp(
+        run=facts.path,
+        state=state,
+        areas=areas,
+        round=round_name or "",
+        first=cause.area if cause is not None else "",
+        why_first=why,
+        criteria_file=criteria.path,
+    )
+
+
+def newest_of(area: str, reports: Sequence[AreaReport], criteria: CriteriaFile) -> tuple[AreaReport, ...]:
+    """The reports that count: all pairs and captures of the newest round, or of all rounds of an evaluation
+    set (`overflow.all_rounds`)."""
+    if area == "overflow" and criteria.is_on(ALL_ROUNDS):
+        return tuple(reports)
+    return tuple(one for one in reports if one.round == reports[-1].round)
+
+
+def _area_state(
+    facts: RunFacts, area: str, reports: tuple[AreaReport, ...], criteria: CriteriaFile, lang: Lang
+) -> AreaState:
+    told = [one.report for one in reports]
+    is_recorded, is_asked = is_judgeable(area, told), criteria.asks_for(area)
+    results = tuple(_results(facts, area, told, criteria, lang, is_recorded))
+    state = worst_verdict((*(report.verdict for report in told), *(one.state for one in results)))
+    missing, next_step = _missing(facts, area, told, results, lang, is_recorded)
+    origin = _origin(told)
+    if origin is not None and state in ("fail", "warn"):
+        next_step = area_command(facts, command_of(area), reports[-1].round)
+    return AreaState(
+        area=area,
+        state=state if told else "unknown",
+        headline=_headline(area, told, results, missing, lang),
+        criteria=results,
+        reports=reports,
+        origin=origin,
+        missing=missing,
+        next_step=next_step,
+        is_counted=is_recorded or is_asked,
+    )
+
+
+def is_judgeable(area: str, reports: Sequence[Report]) -> bool:
+    """Whether something is there that can be judged at all."""
+    if not reports:
+        return False
+    if any(report.verdict not in ("unknown", "pass") for report in reports):
+        return True
+    if area == "precision":
+        return any(report.golden is not None for report in reports)
+    if area == "environment":
+        return any(report.verdict != "unknown" for report in reports)
+    return True
+
+
+def command_of(area: str) -> str:
+    """The word on the command line that opens an area."""
+    return area_of(area).command if any(one.id == area for one in AREAS) else "doctor"
+
+
+def area_title(area: str, lang: Lang) -> str:
+    """What people call it."""
+    if any(one.id == area for one in AREAS):
+        return area_of(area).title[lang == "zh"]
+    return say(TEXTS, f"area-{area}", lang)
+
+
+def _origin(reports: Sequence[Report]) -> Finding | None:
+    """The first error of the newest report that has one, else the first warning."""
+    for severity in _SEVERITIES:
+        for report in reversed(reports):
+            for finding in report.findings:
+                if finding.severity == severity:
+                    return finding
+    return None
+
+
+# ---- criteria ----
+
+
+def _results(
+    facts: RunFacts,
+    area: str,
+    reports: Sequence[Report],
+    criteria: CriteriaFile,
+    lang: Lang,
+    is_recorded: bool,
+) -> list[CriterionResult]:
+    found = []
+    for criterion in CRITERIA:
+        if criterion.area != area or criterion.sense == "choice" or not _is_set(criterion, criteria):
+            continue
+        seen = TAKES[criterion.id](reports) if reports else Measured(None, "unknown", why="no-figure")
+        is_missing = seen.value is None and seen.state != "fail"
+        if is_missing and criterion.id not in criteria.asked:
+            continue
+        found.append(_result(facts, criterion, criteria.limit(criterion.id), seen, lang))
+    return found
+
+
+def _is_set(criterion: Criterion, criteria: CriteriaFile) -> bool:
+    if criterion.is_flag:
+        return criteria.is_on(criterion.id)
+    return criteria.limit(criterion.id) is not None
+
+
+def _result(
+    facts: RunFacts, criterion: Criterion, limit: float | None, seen: Measured, lang: Lang
+) -> CriterionResult:
+    unit = f" {criterion.unit}" if criterion.unit else ""
+    needs = say(TEXTS, f"needs-{criterion.sense}", lang, limit=_figure(criterion, limit or 0.0, lang))
+    why = say(TEXTS, seen.why, lang, **({"reason": seen.detail} if seen.detail else {})) if seen.why else ""
+    kind = criterion.area
+    return CriterionResult(
+        id=criterion.id,
+        title=criterion.title,
+        state=criterion_state(criterion, limit, seen),
+        needs=needs if criterion.is_flag else f"{needs}{unit}",
+        value=seen.value,
+        shown="?" if seen.value is None else _figure(criterion, seen.value, lang) + unit,
+        unit=criterion.unit,
+        subject=seen.subject,
+        why=why,
+        next_step=capture_command(facts, kind) if seen.value is None and kind in KINDS else "",
+    )
+
+
+def criterion_state(criterion: Criterion, limit: float | None, seen: Measured) -> Verdict:
+    """The state of one criterion. limit: None for a yes or no."""
+    if seen.value is None or limit is None:
+        return seen.state
+    is_missed = seen.value < limit if criterion.sense == "at least" else seen.value > limit
+    return "fail" if is_missed else seen.state
+
+
+def _figure(criterion: Criterion, value: float, lang: Lang) -> str:
+    if criterion.is_flag:
+        return say(TEXTS, "yes" if value else "no", lang)
+    return f"{int(value):,}" if criterion.is_count else number(value)
+
+
+# ---- what is said of an area ----
+
+
+def _missing(
+    facts: RunFacts,
+    area: str,
+    reports: Sequence[Report],
+    results: Sequence[CriterionResult],
+    lang: Lang,
+    is_recorded: bool,
+) -> tuple[str, str]:
+    """What is missing, and the command that gets it; ("", "") where nothing is."""
+    if not reports:
+        text = say(TEXTS, f"missing-{area}", lang)
+        return text, capture_command(facts, area) if area in KINDS else here_command(facts)
+    lacking = next((one for one in results if one.value is None and one.state == "unknown"), None)
+    if area == "precision" and not is_recorded:
+        return say(TEXTS, "missing-golden", lang), capture_command(facts, area)
+    short = next((one for one in results if one.id == "overflow.min_steps" and one.state == "fail"), None)
+    if short is not None and short.value is not None:
+        needed = short.needs.removeprefix(">= ")
+        text = say(TEXTS, "missing-steps", lang, n=f"{int(short.value):,}", needed=needed)
+        return text, capture_command(facts, area)
+    if lacking is None:
+        return "", ""
+    title = lacking.title[lang == "zh"]
+    return say(TEXTS, "missing-criterion", lang, title=title), lacking.next_step
+
+
+def _headline(
+    area: str, reports: Sequence[Report], results: Sequence[CriterionResult], missing: str, lang: Lang
+) -> str:
+    """Figures of the criteria, then how much there is to look at."""
+    if not reports:
+        return missing
+    parts = [
+        f"{one.title[lang == 'zh']} {one.shown}" for one in results if one.value is not None or one.subject
+    ]
+    if area == "overflow" and not any(one.id == "overflow.min_steps" for one in results):
+        steps = n_steps(reports)
+        parts += (
+            [say(TEXTS, "n-steps-one" if steps == 1 else "n-steps", lang, n=f"{steps:,}")] if steps else []
+        )
+    findings = [finding for report in reports for finding in report.findings]
+    for severity in _SEVERITIES:
+        n = sum(finding.severity == severity for finding in findings)
+        if n:
+            key = f"n-{severity}s" + ("-one" if n == 1 else "")
+            parts.append(say(TEXTS, key, lang, n=f"{n:,}"))
+    n_problems = len({problem for report in reports for problem in report.problems})
+    if n_problems:
+        parts.append(say(TEXTS, "n-problems", lang, n=f"{n_problems:,}"))
+    if missing:
+        parts.append(missing)
+    if not parts:
+        is_well = all(report.verdict in ("pass", "warn") for report in reports)
+        parts = [say(TEXTS, "clean" if is_well else "could-not-judge", lang)]
+    return safe_text(", ".join(parts), 400)

@@ -1,0 +1,149 @@
+"""The figure of each criterion, where it stands in an area's reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from npulse.core.findings import Report, Verdict, worst_verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """value: None where there is none. subject: what showed it. why: key of a text and what goes into it.
+
+    state: of what was seen as far as it does not depend on a limit: "pass" for a figure of all there was,
+    "incomplete" or "unknown" where it is a lower bound, "fail" where it is wrong whatever is asked for.
+    """
+
+    value: float | None
+    state: Verdict = "pass"
+    subject: str = ""
+    why: str = ""
+    detail: str = ""
+
+
+Take = Callable[[Sequence[Report]], Measured]
+NOTHING = Measured(None, "unknown", why="no-figure")
+
+
+def _whole(reports: Iterable[Report]) -> Verdict:
+    """Whether counts are of all there was."""
+    worst = worst_verdict(report.verdict for report in reports)
+    return worst if worst in ("unknown", "incomplete") else "pass"
+
+
+def _first(reports: Iterable[Report], is_one: Callable[[str], bool] = lambda rule: True) -> str:
+    """What the first error is about."""
+    found = (finding for report in reports for finding in report.findings)
+    return next((f.subject for f in found if f.severity == "error" and is_one(f.rule)), "")
+
+
+def _count(reports: Sequence[Report], n: int, subject: str = "") -> Measured:
+    state = _whole(reports)
+    return Measured(float(n), state, subject, "" if state == "pass" else "lower-bound")
+
+
+def _errors(reports: Sequence[Report]) -> Measured:
+    n = sum(finding.severity == "error" for report in reports for finding in report.findings)
+    return _count(reports, n, _first(reports))
+
+
+def _sites(reports: Sequence[Report]) -> Measured:
+    n = sum(max(report.counts.get("errors", 0), _n_errors(report)) for report in reports)
+    return _count(reports, n, _first(reports))
+
+
+def _n_errors(report: Report) -> int:
+    return sum(finding.severity == "error" for finding in report.findings)
+
+
+def _origins(reports: Sequence[Report]) -> Measured:
+    """Errors that are origins; of more than a report explains one by one the area counts the rest."""
+    n = 0
+    for report in reports:
+        told = sum(f.severity == "error" and f.role != "inherited" for f in report.findings)
+        n += max(told, report.counts.get("origin", 0)) if told else 0
+    return _count(reports, n, _first(reports))
+
+
+def n_steps(reports: Iterable[Report]) -> int:
+    """Steps of captures, each once for all its ranks."""
+    seen = {
+        (str(PurePosixPath(artifact.relative).parent), artifact.step)
+        for report in reports
+        for artifact in report.artifacts
+        if artifact.step is not None
+    }
+    return len(seen) or sum(report.counts.get("rank_steps", 0) for report in reports)
+
+
+def _steps(reports: Sequence[Report]) -> Measured:
+    return Measured(float(n_steps(reports)))
+
+
+def _leaked(reports: Sequence[Report]) -> Measured:
+    looked = [r for r in reports if r.counts.get("leaks") or "leaks_match_the_total" in r.summary]
+    if not looked:
+        return Measured(None, "unknown", why="no-leak-check")
+    n = sum(report.counts.get("leaked_bytes", 0) for report in looked)
+    return _count(reports, n, _first(looked, lambda rule: "leak" in rule))
+
+
+def _complete(reports: Sequence[Report]) -> Measured:
+    """1 where every log ran to its end, 0 where one shows less than there was."""
+    is_short = any(not report.summary.get("is_complete", False) for report in reports)
+    state = _whole(reports)
+    if is_short:
+        return Measured(0.0, "unknown" if state == "unknown" else "incomplete")
+    return Measured(1.0, state)
+
+
+def _cosine(reports: Sequence[Report]) -> Measured:
+    """The worst last output of the pairs; one with NaN or Inf has no cosine and is wrong all the same."""
+    found = [_cosine_of(report) for report in reports if report.golden is not None]
+    if not found:
+        return Measured(None, "unknown", why="no-golden")
+    wrong = next((one for one in found if one.value is None and one.state == "fail"), None)
+    missing = next((one for one in found if one.value is None), None)
+    return wrong or missing or min(found, key=lambda one: one.value if one.value is not None else math.inf)
+
+
+def _cosine_of(report: Report) -> Measured:
+    summary = report.summary
+    if "last_output" not in summary:
+        return NOTHING
+    subject, value = str(summary["last_output"]), summary.get("last_output_cosine")
+    if isinstance(value, int | float) and math.isfinite(value):
+        return Measured(float(value), subject=subject)
+    is_wrong = summary.get("last_output_verdict") == "error"
+    reason = str(summary.get("last_output_reason", ""))
+    return Measured(None, "fail" if is_wrong else "unknown", subject, "no-cosine", reason)
+
+
+def _summary(key: str, worst: Callable[[Sequence[float]], float]) -> Take:
+    def take(reports: Sequence[Report]) -> Measured:
+        values = [report.summary.get(key) for report in reports]
+        numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+        if len(numbers) < len(reports) or not numbers or not all(map(math.isfinite, numbers)):
+            return NOTHING
+        return Measured(worst(numbers), subject=str(reports[-1].summary.get("profile", "")))
+
+    return take
+
+
+TAKES: Mapping[str, Take] = {
+    "precision.cosine": _cosine,
+    "overflow.origins": _origins,
+    "overflow.min_steps": _steps,
+    "memory.faults": _sites,
+    "memory.leaked_bytes": _leaked,
+    "memory.complete": _complete,
+    "performance.first_token_ms": _summary("first_token_ms", max),
+    "performance.tokens_per_s": _summary("tokens_per_s", min),
+    "performance.step_ms": _summary("step_ms", max),
+    "device.faults": _errors,
+    "environment.conflicts": _errors,
+}
