@@ -6,7 +6,6 @@ Findings are the same where area, rule and subject are. An area with more to say
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from .analysis import AnalysisOptions, Newest
 from .areas import AREAS, Area
 from .errors import InputError, UsageError
-from .findings import Finding, Problem, Report, verdict_from
+from .findings import Finding, Problem, Report, key_of_finding, n_ranks_of, verdict_from
 from .progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from .run.discover import discover
 from .run.model import Artifact, Run
@@ -24,7 +23,6 @@ from .table import Table
 from .text import Lang, say
 
 COMMAND = "diff"
-_WHOLE = re.compile(r"(?:rank|device) \d{1,9}")
 TEXTS: Mapping[str, tuple[str, str]] = {
     "new": ("new: {message}", "新增：{message}"),
     "gone": ("gone: {message}", "消失：{message}"),
@@ -199,7 +197,7 @@ def _newest(
 
 def _compared(before: Report, after: Report, lang: Lang) -> tuple[list[Finding], Counter[str]]:
     """New findings as they are, those that are gone as notes; what stayed is only counted."""
-    is_one = max(map(_n_ranks, (before, after))) < 2
+    is_one = max(map(n_ranks_of, (before, after))) < 2
     old, new = (_keyed(report, is_one=is_one) for report in (before, after))
     made: list[Finding] = []
     for key, finding in new.items():
@@ -218,18 +216,10 @@ def _compared(before: Report, after: Report, lang: Lang) -> tuple[list[Finding],
     return made, counts
 
 
-def _n_ranks(report: Report) -> int:
-    return len({artifact.rank for artifact in report.artifacts if artifact.rank is not None})
-
-
 def _keyed(report: Report, *, is_one: bool) -> dict[tuple[str, str], Finding]:
-    """By rule and subject. is_one: neither run has more than one rank: what is said of a whole rank or
-    device is then the same for another."""
     found: dict[tuple[str, str], Finding] = {}
-    whole = Path(report.run).name
     for one in report.findings:
-        is_whole = one.subject == whole or (is_one and _WHOLE.fullmatch(one.subject) is not None)
-        found.setdefault((one.rule, "" if is_whole else one.subject), one)
+        found.setdefault(key_of_finding(one, report.run, is_one=is_one), one)
     return found
 
 

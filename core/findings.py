@@ -6,8 +6,10 @@ panes only show them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -93,7 +95,8 @@ class Report:
 
     run: path of the run, or of the target where two paths were given. target, golden: names in the run, or
     paths; golden is None where nothing is compared, target where it is the run itself. told: counts and
-    summary as lines for people, in the report's language; programs read `counts` and `summary`.
+    summary as lines for people, in the report's language; programs read `counts` and `summary`. beneath: the
+    verdict if it had no finding, for those who set findings aside: what could not be judged is no pass.
     """
 
     command: str
@@ -108,6 +111,7 @@ class Report:
     target: str | None = None
     golden: str | None = None
     told: tuple[str, ...] = ()
+    beneath: Verdict = "unknown"
 
     @property
     def title(self) -> str:
@@ -159,7 +163,26 @@ def with_problems(report: Report, problems: Iterable[Problem]) -> Report:
     if not new:
         return report
     verdict: Verdict = "fail" if report.verdict == "fail" else "incomplete"
-    return replace(report, problems=(*new, *report.problems), verdict=verdict)
+    return replace(report, problems=(*new, *report.problems), verdict=verdict, beneath="incomplete")
+
+
+_WHOLE = re.compile(r"(?:rank|device) \d{1,9}")
+
+
+def n_ranks_of(report: Report) -> int:
+    """How many ranks the report's artifacts are of."""
+    return len({artifact.rank for artifact in report.artifacts if artifact.rank is not None})
+
+
+def key_of_finding(finding: Finding, run: str, *, is_one: bool) -> tuple[str, str]:
+    """Rule and subject: by these a finding is the same in two runs.
+
+    run: path of its run. is_one: neither run has more than one rank: what is said of a whole rank or device
+    is then the same for another.
+    """
+    subject = finding.subject
+    is_whole = subject == PurePath(run).name or (is_one and _WHOLE.fullmatch(subject) is not None)
+    return finding.rule, "" if is_whole else subject
 
 
 def merged(

@@ -31,7 +31,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.calls",),
     ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
     ("core.precision", "core.memory", "core.performance"),
-    ("core.capture", "core.watch"),
+    ("core.capture", "core.watch", "core.gate"),
     ("core.areas",),
     ("core.checkup", "core.report"),  # asks every area; writes what it says
     ("core.diff", "core.follow", "core.rounds", "core.guide"),

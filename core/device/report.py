@@ -25,6 +25,7 @@ def report(found: Devices, *, lang: Lang = "en", tables: bool = False) -> Report
         command=AREA,
         run=str(found.root),
         verdict=verdict_of(found),
+        beneath=verdict_of(found, is_beneath=True),
         artifacts=found.artifacts,
         findings=tuple(note.finding(lang) for note in found.notes),
         counts=counts(found),
@@ -35,8 +36,11 @@ def report(found: Devices, *, lang: Lang = "en", tables: bool = False) -> Report
     )
 
 
-def verdict_of(found: Devices) -> Verdict:
-    """Nothing known of devices, or a health that nobody told or knows, is unknown and never a pass."""
+def verdict_of(found: Devices, *, is_beneath: bool = False) -> Verdict:
+    """Nothing known of devices, or a health that nobody told or knows, is unknown and never a pass.
+
+    is_beneath: the findings left aside.
+    """
     main = found.main
     snapshots = [one.snapshot for one in found.sources]
     has_unknown = (
@@ -44,7 +48,7 @@ def verdict_of(found: Devices) -> Verdict:
         or any(not one.is_known or one.state != "ok" for one in snapshots)
         or any(chip.health not in (_OK, "Warning", "Alarm", "Critical") for chip in main.snapshot.chips)
     )
-    findings = [note.finding("en") for note in found.notes]
+    findings = [] if is_beneath else [note.finding("en") for note in found.notes]
     return verdict_from(findings, found.problems, has_unknown=has_unknown)
 
 

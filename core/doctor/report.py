@@ -38,6 +38,7 @@ def report(environment: Environment, lang: Lang = "en", *, tables: bool = False)
         command="doctor",
         run=environment.subject or teller.text("this-machine"),
         verdict=_verdict(environment, pairs, findings),
+        beneath=_verdict(environment, pairs, [one for one in findings if one.role == "unknown"]),
         findings=findings,
         counts=_counts(pairs, findings, chosen),
         summary=_summary(environment, pairs, chosen),

@@ -43,6 +43,7 @@ def report(found: Memory, *, lang: Lang = "en", tables: bool = False) -> Report:
         command=AREA,
         run=str(found.root),
         verdict=verdict_of(found, findings, counted),
+        beneath=verdict_of(found, [], counted),
         artifacts=found.artifacts,
         findings=tuple(findings),
         counts=dict(counted),

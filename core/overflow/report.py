@@ -61,6 +61,7 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
         run=str(found.root),
         target=", ".join(names) or None,
         verdict=verdict_from(findings, found.problems, has_unknown=has_unknown),
+        beneath=verdict_from((), found.problems, has_unknown=has_unknown),
         artifacts=found.artifacts,
         findings=tuple(findings),
         counts=dict(counted),

@@ -26,6 +26,7 @@ def report(found: Performance, *, lang: Lang = "en", tables: bool = False) -> Re
         command=AREA,
         run=str(found.root),
         verdict=verdict_of(found),
+        beneath=verdict_of(found, is_beneath=True),
         artifacts=found.artifacts,
         findings=findings,
         counts=dict(counts(found)),
@@ -98,9 +99,9 @@ def _kept(found: Performance) -> tuple[Any, ...]:
     )
 
 
-def verdict_of(found: Performance) -> Verdict:
+def verdict_of(found: Performance, *, is_beneath: bool = False) -> Verdict:
     """Raw data alone is unknown, and so is a run of which one part, or a criterion of the user, could not be
-    judged; a source that has no end, or a problem, is incomplete."""
+    judged; a source that has no end, or a problem, is incomplete. is_beneath: the findings left aside."""
     if found.so_far is not None:
         return "incomplete"
     findings = [advice.finding("en") for advice in found.advice]
@@ -110,6 +111,6 @@ def verdict_of(found: Performance) -> Verdict:
         or not all(map(is_judged, found.kernels))
         or any(finding.rule == "performance.criterion-unknown" for finding in findings)
     )
-    verdict = verdict_from(findings, found.problems, has_unknown=has_unknown)
+    verdict = verdict_from(() if is_beneath else findings, found.problems, has_unknown=has_unknown)
     is_cut = any(one.wall.wall is not None and one.wall.wall.is_cut for one in found.profiles)
     return "incomplete" if is_cut and verdict != "fail" else verdict

@@ -64,6 +64,7 @@ def check_alone(
         run=str(run.path),
         target=", ".join(name for name in names if name != ".") or None,
         verdict=verdict_from(findings, problems, has_unknown=True),
+        beneath=verdict_from((), problems, has_unknown=True),
         artifacts=tuple(artifacts),
         findings=tuple(findings),
         counts={"calls": n_calls, "origin": n_origins, "legal_inf": n_legal},

@@ -46,6 +46,7 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         target=pair.target_name if is_one_run else str(pair.target_root),
         golden=pair.golden_name if is_one_run else str(pair.golden_root),
         verdict=verdict_of(comparison, findings),
+        beneath=verdict_of(comparison, ()),
         artifacts=(*pair.target, *pair.golden),
         findings=tuple(findings),
         counts=counted,

@@ -43,6 +43,7 @@ def report(story: Story, lang: Lang = "en", *, tables: bool = False) -> Report:
         command=AREA,
         run=str(story.root),
         verdict=verdict_from(findings, story.problems, has_unknown=_is_unknown(story)),
+        beneath=verdict_from((), story.problems, has_unknown=_is_unknown(story)),
         findings=findings,
         counts=dict(counts),
         summary={"rounds": [_facts(story, row) for row in story.rows]},
