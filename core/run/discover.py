@@ -14,10 +14,12 @@ import time
 from pathlib import Path
 
 from ..errors import InputError
+from ..plugins.loaded import recogniser
 from ..progress import IsCancelled, Progress, ProgressCallback, ignore_progress, never_cancelled
 from . import folders
 from .model import Artifact, Run
 from .paths import Parts, named_context, path_key, place_of, rank_of, shown, step_of
+from .plugged import own_kinds_kept, sniff_plugged
 from .rounds import Placed, split_rounds
 from .sniff import Look, Sniffed, is_promised, look_for, sniff
 from .walk import FoundFile, Walk, add_unfit, walk_all
@@ -59,6 +61,8 @@ def discover(
         progress=progress,
         is_cancelled=is_cancelled,
     )
+    walk.plugged = recogniser(is_cancelled)
+    walk.problems += [*walk.plugged.problems, *own_kinds_kept(walk.plugged)]
     now_ns = time.time_ns() if now_ns is None else now_ns
     if is_folder:
         walk_all(walk)
@@ -103,6 +107,7 @@ def _look_at_only_file(walk: Walk, now_ns: int) -> None:
             found = sniff(walk.real_root, name, look)
         for look in _CONTENT_LOOKS:
             found = found or sniff(walk.real_root, name, look)
+        found = found or sniff_plugged(walk.plugged, walk.real_root, name)
     except OSError as error:
         message = f"can't be read: {error.strerror}"
         raise InputError(message, path=walk.root, hint="check its permissions") from None

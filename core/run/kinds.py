@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
+
+from ..plugins.loaded import recogniser
 
 Area = Literal["precision", "overflow", "memory", "performance", "device", "rounds"]
 
@@ -18,7 +20,7 @@ class Kind:
     """One on-disk format.
 
     area: the one that it is captured for; also: others that read it too. is_read: a reader exists; else the
-    artifact is recognised, but not yet read.
+    artifact is recognised, but not yet read. plugin: the one that reads it, "" for ours.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Kind:
     is_read: bool = False
     is_folder: bool = False
     also: tuple[Area, ...] = ()
+    plugin: str = ""
 
     @property
     def areas(self) -> tuple[Area, ...]:
@@ -375,11 +378,26 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
     "rounds": (("npulse.round", "round manifest", "轮次清单", "npulse capture KIND -- COMMAND"),),
 }
 
-KINDS: Mapping[str, Kind] = {
-    name: Kind(name, area, title, title_zh, command, name in _READ, name in _FOLDERS, _ALSO.get(name, ()))
-    for area, rows in _ROWS.items()
-    for name, title, title_zh, command in rows
-}
+
+class _Kinds(dict[str, Kind]):
+    """Our own kinds; those of reader plug-ins are found when they are asked for by name."""
+
+    def __missing__(self, name: str) -> Kind:
+        found = recogniser().reader(name)
+        if found is None:
+            raise KeyError(name)
+        plugin, item = found
+        area = cast(Area, item.area)
+        return Kind(name, area, *item.title, f"(plug-in {plugin.name})", is_read=False, plugin=plugin.name)
+
+
+KINDS: Mapping[str, Kind] = _Kinds(
+    {
+        name: Kind(name, area, title, title_zh, command, name in _READ, name in _FOLDERS, _ALSO.get(name, ()))
+        for area, rows in _ROWS.items()
+        for name, title, title_zh, command in rows
+    }
+)
 
 
 def kinds_of(area: Area) -> tuple[Kind, ...]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..findings import Problem
+from ..plugins.loaded import Recogniser
 from ..progress import IsCancelled, Progress, ProgressCallback, check
 from . import folders
 from .folders import Folder, IndexLook
 from .kinds import KINDS
 from .long_texts import Allowance, look_through
 from .paths import Parts, is_rank_folder, is_round_folder, is_step_folder, natural_key, shown
+from .plugged import MAX_LOOKS, sniff_plugged
 from .sniff import (
     LOOKED_AT_BYTES,
     Look,
@@ -66,7 +68,7 @@ class FoundFile(NamedTuple):
 @dataclass(slots=True)
 class Walk:
     """State and result of one walk. context: the names of the run's own folder that say rank or step. unfit:
-    folders of files that have the name of a tool's, but not its content.
+    folders of files that have the name of a tool's, but not its content. plugged: what plug-ins know.
     """
 
     root: str
@@ -91,6 +93,8 @@ class Walk:
     unfit: list[Parts] = field(default_factory=list)
     allowance: Allowance = field(default_factory=Allowance)
     n_problems: dict[str, int] = field(default_factory=dict)
+    plugged: Recogniser = field(default_factory=Recogniser)
+    n_plugged: int = 0
 
 
 def walk_all(walk: Walk) -> None:
@@ -112,6 +116,9 @@ def walk_all(walk: Walk) -> None:
     if walk.allowance.n_unread:
         message = f"{walk.allowance.n_unread:,} long text files were looked at only in part"
         add_problem(walk, "limit", (), message, "open the log itself")
+    if walk.n_plugged > MAX_LOOKS:
+        message = f"{walk.n_plugged - MAX_LOOKS:,} more files were not looked into for plug-ins"
+        add_problem(walk, "limit", (), message, "open a folder further down")
     for kind, count in walk.n_problems.items():
         if count > _MAX_PROBLEMS_OF_KIND:
             message = f"{count - _MAX_PROBLEMS_OF_KIND:,} more of this kind"
@@ -307,6 +314,8 @@ def _take_file(walk: Walk, todo: Todo, name: str) -> None:
         _take_one_of_many(walk, todo, name, look, kind)
         return
     found = _looked_into(walk, todo, name, look) if look is not None else None
+    if found is None and walk.plugged.readers:
+        found = _looked_into_for_plugins(walk, todo, name)
     if found is None:
         walk.n_unknown += 1
         if is_promised(name, in_session=todo.session is not None):
@@ -332,6 +341,20 @@ def _looked_into(walk: Walk, todo: Todo, name: str, look: Look) -> Sniffed | Non
     if fruitless < MAX_FRUITLESS_LOOKS:  # beyond it the number tells how many were not opened
         walk.fruitless[place] = 0 if found is not None else fruitless + 1
     return found
+
+
+def _looked_into_for_plugins(walk: Walk, todo: Todo, name: str) -> Sniffed | None:
+    """What a plug-in calls a file that is nothing else."""
+    if next(walk.plugged.candidates(name), None) is None:
+        return None
+    walk.n_plugged += 1
+    if walk.n_plugged > MAX_LOOKS:
+        return None
+    try:
+        return sniff_plugged(walk.plugged, os.path.join(todo.path, name), name)
+    except OSError as error:
+        add_problem(walk, "unreadable", (*todo.parts, name), f"file can't be read: {error.strerror}")
+        return None
 
 
 def _in_the_middle(walk: Walk, todo: Todo, name: str) -> Sniffed | None:

@@ -15,8 +15,9 @@ from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk, use
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
-    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.analysis import AnalysisOptions, AreaReport
     from npulse.core.findings import Report
+    from npulse.core.progress import ProgressCallback
 
 
 def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], **own: Any) -> int:
@@ -32,12 +33,30 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
     _refuse_the_same(paths)
     try:
         asked = replace(_asked(options), **own)
-        found = area_of(area_id).report_of(paths, asked, progress=stderr_progress(lang))
+        found = _with_plugins(area_id, paths, asked, stderr_progress(lang))
     finally:
         end_progress()
     for note in found.notes:
         talk(f"npulse: {note}")
     return written(found.report, format_name, options, paths)
+
+
+def _with_plugins(
+    area_id: str, paths: Sequence[Path], asked: AnalysisOptions, progress: ProgressCallback
+) -> AreaReport:
+    """The area's report, with what analysis plug-ins of that area say of the run behind it."""
+    from npulse.core.plugins.analyses import has_analyses, plugin_reports, with_plugins
+
+    area = area_of(area_id)
+    if not has_analyses(area_id):
+        return area.report_of(paths, asked, progress=progress)
+    from npulse.core.run.discover import discover
+
+    found = area.report_of(paths, replace(asked, tables=True), progress=progress)
+    more = plugin_reports(discover(paths[0]), {area_id: (found,)}, asked, area=area_id)
+    if not asked.tables:
+        found = replace(found, report=replace(found.report, tables={}))
+    return with_plugins(found, more)
 
 
 def run_diff(

@@ -22,12 +22,13 @@ COMMANDS = (
     "doctor",
     "capture",
     "guide",
+    "plugin",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
     *("recheck", "merge"),
-    *("report", "serve", "cache", "plugin", "pack"),
+    *("report", "serve", "cache", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
 
@@ -67,14 +68,14 @@ _VALUE_OPTIONS = (
     *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
     *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
-    *("--tool", "--archive", "--name", "--level", "--tool-option", "--set"),
+    *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
 )
 """Options that may stand in front of the command together with a value."""
 
 
 _PATH_OPTIONS = (
     *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden"),
-    *("--archive",),
+    *("--archive", "--plugin"),
 )
 
 

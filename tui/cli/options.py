@@ -53,6 +53,11 @@ SourceRootOption = Annotated[
     list[Path] | None,
     typer.Option("--source-root", help="Folder with the sources; may be given several times."),
 ]
+PluginOption = Annotated[
+    list[Path] | None,
+    typer.Option("--plugin", help="Use this plug-in too: code that runs with your rights; several."),
+]
+NoPluginsOption = Annotated[bool, typer.Option("--no-plugins", help="Use no plug-in (NPULSE_NO_PLUGINS=1).")]
 CriteriaOption = Annotated[
     str | None,
     typer.Option("--criteria", help="Thresholds, NAME=NUMBER,... (cosine=0.99; near_ratio=0.5)."),
@@ -132,6 +137,19 @@ class AnalyseOptions:
     no_cache: NoCacheOption = False
     mask: MaskOption = False
     plain: PlainOption = False
+    plugin: PluginOption = None
+    no_plugins: NoPluginsOption = False
+
+
+def use_plugins(files: Sequence[Path] | None, is_off: bool) -> None:
+    """What a command line says of plug-ins; nothing is looked for where it says nothing."""
+    if not files and not is_off:
+        return
+    if files and is_off:
+        raise UsageError("--plugin and --no-plugins say opposite things", hint="give one of them")
+    from npulse.core.plugins.registry import use
+
+    use(files or (), off=is_off)
 
 
 def with_analyse_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -151,6 +169,7 @@ def with_analyse_options(command: Callable[..., int]) -> Callable[..., int]:
 
     def run(**values: Any) -> int:
         options = AnalyseOptions(**{f.name: values.pop(f.name) for f in fields(AnalyseOptions)})
+        use_plugins(options.plugin, options.no_plugins)
         return command(**values, options=options)
 
     parameters = [*own, *shared]

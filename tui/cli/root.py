@@ -11,6 +11,7 @@ from npulse.sample_runs import SAMPLES
 
 from . import options as o
 from .config_group import config_app
+from .plugin_group import plugin_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -57,8 +58,11 @@ def open_(
     bell: Annotated[
         bool, typer.Option("--bell/--no-bell", help="Ring for new errors while following (NPULSE_NO_BELL=1).")
     ] = True,
+    plugin: o.PluginOption = None,
+    no_plugins: o.NoPluginsOption = False,
 ) -> int:
     """Open the workbench on a run folder, a file, or the picker of recent runs."""
+    o.use_plugins(plugin, no_plugins)
     from .workbench import Followed, open_workbench
 
     return open_workbench(
@@ -487,3 +491,4 @@ def keys_check(file: Annotated[Path, typer.Argument(help="A key map (TOML).")]) 
 
 
 app.add_typer(config_app, name="config", short_help="Dump configurations: make, check, explain.")
+app.add_typer(plugin_app, name="plugin", short_help="Plug-ins: list, check, add, remove.")

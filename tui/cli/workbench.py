@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TEXTS: dict[str, tuple[str, str]] = {
     "round": ("round {name}", "轮次 {name}"),
     "found": ("{n} {kind}: {title}{unread}", "{n} {kind}：{title}{unread}"),
+    "plugged": (" (read by plug-in {plugin})", "（由插件 {plugin} 读取）"),
     "unread": (" (recognised, not yet read)", "（已识别，尚不支持读取）"),
     "inventory": ("in it:", "其中有："),
     "no-pane": (
@@ -118,15 +119,22 @@ def print_triage(
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.areas import AREAS
     from npulse.core.findings import worst_exit_code
+    from npulse.core.plugins.analyses import added_plugin_reports, has_analyses
     from npulse.core.report import render, verdict_line
     from npulse.core.run.discover import discover
 
     progress = stderr_progress(lang)
     options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache), source_roots=source_roots)
+    has_plugins = has_analyses()
+    asked = replace(options, tables=has_plugins)
     try:
         run = discover(path, progress=progress)
         areas = [area for area in AREAS if area.is_built]
-        found = [one for area in areas for one in area.reports_of(run, options, progress=progress)]
+        by_area = {area.id: area.reports_of(run, asked, progress=progress) for area in areas}
+        if has_plugins:
+            by_area = added_plugin_reports(run, by_area, options)
+        found = [one for several in by_area.values() for one in several]
+        found = [replace(one, report=replace(one.report, tables={})) for one in found]
     finally:
         end_progress()
     for one in found:
@@ -157,6 +165,8 @@ def _inventory(run: Run, lang: Lang) -> Iterator[str]:
     for kind, n in counts:
         known = KINDS[kind]
         unread = "" if known.is_read else _say("unread", lang)
+        if known.plugin:
+            unread = _say("plugged", lang, plugin=known.plugin)
         title = known.title_zh if lang == "zh" else known.title
         yield "  " + _say("found", lang, n=n, kind=kind, title=title, unread=unread) + "\n"
 
