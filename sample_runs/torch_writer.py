@@ -13,7 +13,11 @@ import numpy.typing as npt
 ALIGNMENT_BYTES = 64
 """torch aligns storages to 64 bytes, so that a reader can map them into memory."""
 
-_STORAGE = {"torch.bfloat16": ("BFloat16Storage", 2), "torch.int64": ("LongStorage", 8)}
+_STORAGE = {
+    "torch.bfloat16": ("BFloat16Storage", 2),
+    "torch.float16": ("HalfStorage", 2),
+    "torch.int64": ("LongStorage", 8),
+}
 
 
 def bfloat16_bits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.uint16]:
@@ -25,7 +29,8 @@ def bfloat16_bits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.uint16]:
 def torch_file(raw: bytes, dtype: str, shape: Sequence[int]) -> bytes:
     """The bytes of a `.pt` file that holds one contiguous CPU tensor.
 
-    raw: its elements, little-endian; dtype: "torch.bfloat16" or "torch.int64". The archive's times are fixed.
+    raw: its elements, little-endian; dtype: "torch.bfloat16", "torch.float16" or "torch.int64". The archive's
+    times are fixed.
     """
     storage, item_bytes = _STORAGE[dtype]
     numel = int(np.prod(shape, dtype=np.int64))
@@ -50,6 +55,8 @@ def _add(archive: zipfile.ZipFile, out: io.BytesIO, name: str, content: bytes, a
         padding = -(out.tell() + header_bytes) % align
         entry.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
     archive.writestr(entry, content)
+    entry.extra = b""  # the padding stands in front of the content alone, not in the directory at the end
+    entry.extra = b""  # the padding stands in front of the content alone, not in the directory at the end
 
 
 def _pickle(storage: str, shape: Sequence[int], numel: int) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import with_problems
@@ -14,6 +16,9 @@ from .analyse import Memory, OnUpdate, analyse
 from .criteria import Criteria, Settings
 from .kinds import LOGS
 from .report import report
+
+SOURCE_FOLDERS = ("op_kernel", "op_host")
+"""As msOpGen names them."""
 
 
 def nothing_here(run: Run, options: AnalysisOptions) -> InputError:
@@ -36,6 +41,21 @@ def selections(run: Run, options: AnalysisOptions) -> list[Selection]:
     )
 
 
+def own_sources(run: Run, round_name: str) -> tuple[Path, ...]:
+    """The operator project's source folders that lie in the round itself, or else in the run.
+
+    Other folders are not walked unasked: a run can hold millions of files.
+    """
+    if not run.path.is_dir():
+        return ()
+    for folder in dict.fromkeys((run.path / round_name, run.path)):
+        found = [folder / name for name in SOURCE_FOLDERS]
+        found = [path for path in found if path.is_dir() and not path.is_symlink()]
+        if found:
+            return tuple(found)
+    return ()
+
+
 def look(
     run: Run,
     chosen: Selection,
@@ -51,7 +71,7 @@ def look(
             raise UsageError(f"no such path: '{path}'", hint="see npulse memory --help")
     settings = Settings(
         criteria=Criteria.parse(options.criteria) if options.criteria else Criteria(),
-        source_roots=options.source_roots,
+        source_roots=options.source_roots or own_sources(run, chosen.round),
         kernel_objects=options.kernel_objects,
         rank=options.rank,
     )

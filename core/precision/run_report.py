@@ -30,6 +30,8 @@ from .texts import TEXTS
 from .verdict import Criteria
 
 SHOWN_NAMES = 8
+OVERFLOW_FOLDER = "overflow"
+"""What lies below it was captured for the overflow area: that it is in no pair is no news."""
 
 
 def reports_of(
@@ -241,7 +243,11 @@ def _choice(
 
 
 def _left_out(run: Run, round_name: str, lang: Lang) -> tuple[str, ...]:
-    alone = [capture.name for capture in unpaired_captures(run) if capture.round == round_name]
+    alone = [
+        capture.name
+        for capture in unpaired_captures(run)
+        if capture.round == round_name and OVERFLOW_FOLDER not in capture.name.split("/")
+    ]
     return (say(TEXTS, "left-out", lang, names=_listed(alone)),) if alone else ()
 
 

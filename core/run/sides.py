@@ -84,7 +84,8 @@ def captures_of(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:
 def capture_pairs(run: Run, kind: str = DUMP) -> tuple[CapturePair, ...]:
     """The pairs that folder names make certain, in the order of the rounds; empty where there are none.
 
-    A round without a golden capture of its own uses the one beside the rounds. One folder may hold several
+    A round without a golden capture of its own uses the one beside the rounds: a nameless capture beside its
+    target is another part of the model, no reference. One folder may hold several
     pairs (fp16/npu, fp16/cpu, bf16/npu, ...). Captures that are in no pair: `unpaired_captures`.
     """
     shared = _grouped(run, "", run.shared, kind)
@@ -92,10 +93,8 @@ def capture_pairs(run: Run, kind: str = DUMP) -> tuple[CapturePair, ...]:
     common = _common_golden(shared)
     for round_ in run.rounds:
         captures = _grouped(run, round_.name, round_.artifacts, kind)
-        couples = _couples(captures)
-        if not couples and common is not None:
-            target = _only_target(captures)
-            couples = [(target, common)] if target is not None else []
+        target = _only_target(captures) if common is not None else None
+        couples = [(target, common)] if target is not None and common is not None else _couples(captures)
         pairs += [_aligned(run, target, golden) for target, golden in couples]
     return tuple(pair for pair in pairs if pair.target)
 

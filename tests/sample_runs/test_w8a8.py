@@ -26,6 +26,7 @@ else:
 
 W8A8 = sample_path("w8a8")
 SIDES = {"golden": "golden", "round1": "round1/target", "round2": "round2/target"}
+CACHED = {**SIDES, "round3": "round3/target"}
 ORIGIN = "Module.model.layers.25.self_attn.qkv_proj.Linear.forward.0"
 RARE_TOKEN_ROW = 11
 
@@ -33,7 +34,7 @@ Values = npt.NDArray[np.float64]
 
 
 def rank_folder(side: str) -> Path:
-    return W8A8 / SIDES[side] / "step0" / "rank0"
+    return W8A8 / CACHED[side] / "step0" / "rank0"
 
 
 def read_json(side: str, file: str) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def compare(side: str) -> dict[str, tuple[float, float]]:
     """Leaf name -> (cosine, norm ratio) of all kept tensors, target against golden."""
     target, rows = leaves(side), {}
     for name, record in leaves("golden").items():
-        if "data_name" in record:
+        if "data_name" in record and "data_name" in target.get(name, ()):
             g, t = tensor("golden", record).ravel(), tensor(side, target[name]).ravel()
             norms = np.sqrt((g * g).sum()), np.sqrt((t * t).sum())
             rows[name] = (float((g * t).sum() / (norms[0] * norms[1])), float(norms[1] / norms[0]))
@@ -160,6 +161,40 @@ def test_round_2_has_no_error_row() -> None:
     assert rows["Module.lm_head.Linear.forward.0.output.0"][0] > 0.99
 
 
+def test_round_3_pays_for_its_cache_in_attention_alone() -> None:
+    rows = compare("round3")
+    assert 0.9925 < rows["Module.lm_head.Linear.forward.0.output.0"][0] < 0.994
+    origin = "Module.model.layers.25.self_attn"
+    assert rows[f"{origin}.qkv_proj.Linear.forward.0.input.0"][0] > 0.99
+    for number in range(3):
+        assert rows[f"{origin}.attn.Attention.forward.0.input.{number}"][0] > 0.99
+    assert rows[f"{origin}.attn.Attention.forward.0.output.0"][0] < 0.98
+
+
+def test_the_cache_of_round_3_holds_the_int8_steps_that_the_manifest_says() -> None:
+    """Attention of layer 25 again, from the tensors: once as golden has it, once with int8 keys, values."""
+    prefix, records = "Module.model.layers.25.self_attn.attn.Attention.forward.0", leaves("round3")
+    query, key, value = (tensor("round3", records[f"{prefix}.input.{i}"]) for i in range(3))
+    recorded = tensor("round3", records[f"{prefix}.output.0"])
+
+    def attention(key: Values, value: Values) -> Values:
+        heads = []
+        for own in np.split(query, 5, axis=1):
+            scores = np.where(np.tri(16) > 0, own @ key.T / np.sqrt(8), -np.inf)
+            weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+            heads.append(weights / weights.sum(axis=1, keepdims=True) @ value)
+        return np.concatenate(heads, axis=1)
+
+    facts = manifest("round3")["cache"]["absmax"]["model.layers.25.self_attn.attn"]
+    stored = []
+    for values, absmax in ((key, facts["key"]), (value, facts["value"])):
+        scale = np.array(absmax) / 127
+        stored.append(np.clip(np.rint(values / scale), -128, 127) * scale)
+    assert np.abs(attention(*stored) - recorded).max() < 0.01 * np.abs(recorded).max()
+    assert np.abs(attention(key, value) - recorded).max() > 0.1 * np.abs(recorded).max()
+    assert np.abs(value).max() > 1.5 * max(facts["value"]), "the rare token's value is clipped"
+
+
 @pytest.mark.parametrize(("side", "last_layer"), [("round1", 24), ("round2", 31)])
 def test_recorded_norms_of_sound_layers_agree_within_one_percent(side: str, last_layer: int) -> None:
     target, n_checked = leaves(side), 0
@@ -183,7 +218,7 @@ def test_statistics_are_those_of_the_tensors(side: str) -> None:
     assert n_tensors > 250
 
 
-@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("side", CACHED)
 def test_the_products_own_reader_opens_every_tensor(side: str) -> None:
     for record in leaves(side).values():
         if "data_name" in record:
@@ -195,7 +230,7 @@ def test_the_products_own_reader_opens_every_tensor(side: str) -> None:
             assert stored.tolist() == tensor(side, record).tolist()
 
 
-@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("side", CACHED)
 def test_every_tensor_file_is_named_by_one_record(side: str) -> None:
     named = [record["data_name"] for record in leaves(side).values() if "data_name" in record]
     present = [path.name for path in (rank_folder(side) / "dump_tensor_data").iterdir()]
@@ -216,7 +251,7 @@ def test_entries_stand_in_completion_order_under_their_parents(side: str) -> Non
     ]
 
 
-@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("side", CACHED)
 def test_stack_frames_show_lines_that_exist(side: str) -> None:
     source = (W8A8 / "model" / "model.py").read_text().splitlines()
     stacked = []
@@ -228,7 +263,7 @@ def test_stack_frames_show_lines_that_exist(side: str) -> None:
     assert sorted(stacked) == sorted(read_json(side, "dump")["data"])
 
 
-@pytest.mark.parametrize("name", ["round1", "round2"])
+@pytest.mark.parametrize("name", ["round1", "round2", "round3"])
 def test_the_manifest_says_what_was_run_and_recorded(name: str) -> None:
     facts, records = manifest(name), leaves(name)
     prompt = np.array(facts["input"]["token_ids"], "<i8")
@@ -242,9 +277,12 @@ def test_the_manifest_says_what_was_run_and_recorded(name: str) -> None:
     assert facts["versions"]["model"].endswith(model)
 
 
-def test_the_rounds_differ_in_one_setting() -> None:
-    one, two = manifest("round1")["config"], manifest("round2")["config"]
-    assert {key for key in one if one[key] != two[key]} == {"activation_scale"}
+def test_the_rounds_differ_in_one_setting_an_area() -> None:
+    one, two, three = (manifest(name)["config"] for name in ("round1", "round2", "round3"))
+    assert {key for key in one if one[key] != two[key]} == {
+        *("activation_scale", "attention_scale", "score_offset"),
+    }
+    assert {key for key in two if two[key] != three[key]} == {"cache_dtype"}
     assert (one["activation_scale"], two["activation_scale"]) == ("static per-tensor", "dynamic per-token")
 
 
@@ -270,5 +308,9 @@ def test_nothing_strays_into_the_sample_runs() -> None:
     """An editor's swap file beside model.py would ship with the product."""
     folder = sample_path("w8a8").parent
     files = [p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    strays = [p for p in files if p.suffix not in (".py", ".md", ".json", ".toml", ".pt", ".typed")]
+    strays = [
+        p
+        for p in files
+        if p.suffix not in (".py", ".md", ".json", ".toml", ".pt", ".typed", ".log", ".cpp", ".csv", ".txt")
+    ]
     assert strays == [] and not [p for p in files if p.name.startswith(".")]

@@ -102,6 +102,16 @@ def w8a8_dynamic_multiply(weight: Array) -> Multiply:
     return multiply
 
 
+Store = Callable[[Array, Array], tuple[Array, Array]]
+"""What becomes of keys and values [tokens, width] on their way through the cache."""
+
+
+def int8_cache(key_absmax: Array, value_absmax: Array) -> Store:
+    """Keys and values kept in int8, one static scale per channel. absmax: calibrated magnitudes [width]."""
+    scales = key_absmax / INT8_MAX, value_absmax / INT8_MAX
+    return lambda key, value: (quantise(key, scales[0]) * scales[0], quantise(value, scales[1]) * scales[1])
+
+
 class Hook(Protocol):
     """Sees every module call, as a dumping tool does."""
 
@@ -182,10 +192,11 @@ class RotaryEmbedding(Module):
 
 
 class Attention(Module):
-    """softmax(q k / sqrt(width)) v over the tokens up to the own one."""
+    """softmax(q k / sqrt(width)) v over the tokens up to the own one, keys and values out of the cache."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
+        self.store: Store = lambda key, value: (key, value)
 
     def head(self, query: Array, key: Array, value: Array) -> Array:
         scores = product(query, key) / np.sqrt(self.shape.head_width)
@@ -195,6 +206,7 @@ class Attention(Module):
 
     def forward(self, query: Array, key: Array, value: Array) -> Array:
         width, group = self.shape.head_width, self.shape.n_heads // self.shape.n_kv_heads
+        key, value = self.store(key, value)
         outputs = []
         for head in range(self.shape.n_heads):
             own = slice(head * width, (head + 1) * width)

@@ -142,6 +142,27 @@ def test_the_source_is_shown_from_a_moved_tree(tmp_path: Path) -> None:
     assert any("moved tree" in line for line in view.where(0, "en"))
 
 
+def test_the_operator_project_in_the_run_is_a_root_where_none_is_named(tmp_path: Path) -> None:
+    run = log(tmp_path / "run", START, illegal(2, file="/build/op_kernel/op.cpp"), SEEN)
+    lines = ("first line", "second line")
+    for folder in (run / "op_kernel", tmp_path / "named", run / "other"):
+        folder.mkdir()
+        (folder / "op.cpp").write_text("\n".join(f"{line} in {folder.name}" for line in lines))
+    assert memory(run).findings[0].source.endswith("op.cpp:2 second line in op_kernel")
+    named = memory(run, source_roots=[tmp_path / "named"])
+    assert named.findings[0].source.endswith("op.cpp:2 second line in named")
+
+
+def test_no_other_folder_of_the_run_is_searched_unasked(tmp_path: Path) -> None:
+    run = log(tmp_path / "run", START, illegal(2, file="/build/op_kernel/op.cpp"), SEEN)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "op.cpp").write_text("first\nsecond")
+    (run / "src").mkdir()
+    (run / "src" / "op.cpp").write_text("first\nsecond")
+    (run / "op_kernel").symlink_to(tmp_path / "elsewhere")
+    assert memory(run).found.settings.source_roots == ()
+
+
 def test_a_path_out_of_the_roots_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "secret.cpp").write_text("secret\n" * 80, encoding="utf-8")
     root = tmp_path / "root"

@@ -78,6 +78,19 @@ def test_two_captures_are_told_apart_by_their_names(tmp_path: Path, target: str,
     assert unpaired_captures(discover(tmp_path)) == ()
 
 
+def test_a_nameless_capture_beside_the_target_is_no_reference_where_the_rounds_share_one(
+    tmp_path: Path,
+) -> None:
+    _dumps(
+        tmp_path,
+        "golden/step0/rank0",
+        *(f"round{n}/{of}/step0/rank0" for n in (1, 2) for of in ("target", "x")),
+    )
+    pairs = capture_pairs(discover(tmp_path))
+    assert [_names(pair) for pair in pairs] == [("round1/target", "golden"), ("round2/target", "golden")]
+    assert [one.name for one in unpaired_captures(discover(tmp_path))] == ["round1/x", "round2/x"]
+
+
 @pytest.mark.parametrize(
     "folders", [("a", "b"), ("npu_1", "npu_2"), ("cpu", "gpu", "npu"), ("golden", "a", "b"), ("npu",)]
 )
