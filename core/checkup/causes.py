@@ -9,6 +9,7 @@ Two small tables, read from the top. An area leads as soon as its state is the s
     precision     wrong results: times of them mean nothing
     memory        leaks, held memory, what could not be judged: no value is changed by it
     performance   last
+    plugin        what plug-ins say that belongs to no area
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("precision", "why-precision"),
     Cause("memory", "why-memory"),
     Cause("performance", "why-performance"),
+    Cause("plugin", "why-plugin"),
 )
 
 

@@ -10,6 +10,7 @@ from npulse.core.areas import area_of
 from npulse.core.criteria import CheckUp
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem, Report, with_problems
+from npulse.core.plugins.analyses import has_analyses, joined_with, plugin_reports, without_tables
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -53,13 +54,15 @@ def check_up(
 
     is_here: environment and cards are this machine's. prepare: what is done to the report of every area
     before it is judged (silenced findings, those of a baseline). on_update: gets what is there after each
-    area. An area that cannot be read is incomplete. InputError: no such round, or what `options` choose is in
-    no area; Cancelled.
+    area. Plug-ins are asked last, about all that was found. An area that cannot be read is incomplete.
+    InputError: no such round, or what `options` choose is in no area; Cancelled.
     """
     check_round(run, options)
     facts = facts_of_run(run)
     reports: dict[str, tuple[AreaReport, ...]] = {}
     refused: list[InputError] = []
+    has_tables, has_plugins = options.tables, has_analyses(is_cancelled=is_cancelled)
+    options = replace(options, tables=has_tables or has_plugins)
     for place, area in enumerate(ORDER):
         check(is_cancelled)
         progress(Progress("check-up", place, len(ORDER), "areas"))
@@ -67,6 +70,12 @@ def check_up(
             on_update(_judged(facts, reports, criteria, options), area)
         found = _ask(run, area, options, criteria, is_here, refused, progress, is_cancelled)
         reports[area] = tuple(replace(one, report=prepare(one.report)) for one in found)
+    if has_plugins:
+        for told in plugin_reports(run, reports, options, is_cancelled=is_cancelled):
+            told = replace(told, report=prepare(told.report))
+            reports[told.report.command] = joined_with(reports.get(told.report.command, ()), told)
+        if not has_tables:
+            reports = {area: tuple(map(without_tables, several)) for area, several in reports.items()}
     progress(Progress("check-up", len(ORDER), len(ORDER), "areas"))
     _refuse_nothing(run, options, reports, refused)
     return _judged(facts, reports, criteria, options)

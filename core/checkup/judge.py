@@ -19,6 +19,7 @@ from npulse.core.areas import AREAS, area_of
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Report, Verdict, worst_verdict
+from npulse.core.plugins.protocols import OWN_AREA
 from npulse.core.text import Lang, safe_text, say
 
 from .causes import first_of, state_of_all, with_distrust
@@ -45,7 +46,7 @@ def judged(
     """
     found = [
         _area_state(facts, area, newest_of(area, reports.get(area, ()), criteria), criteria, lang)
-        for area in ORDER
+        for area in (*ORDER, *(area for area in reports if area not in ORDER))  # plug-ins' own, last
     ]
     areas = tuple(with_distrust(found))
     cause = first_of(areas)
@@ -112,6 +113,8 @@ def is_judgeable(area: str, reports: Sequence[Report]) -> bool:
 
 def command_of(area: str) -> str:
     """The word on the command line that opens an area."""
+    if area == OWN_AREA:
+        return "check"
     return area_of(area).command if any(one.id == area for one in AREAS) else "doctor"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 TEXTS: Mapping[str, tuple[str, str]] = {
     # areas
     "area-environment": ("Environment", "环境"),
+    "area-plugin": ("Plug-ins", "插件"),
     # states as words
     "pass": ("pass", "通过"),
     "warn": ("warn", "有警告"),
@@ -76,6 +77,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "内存占用或未判定：不会改变数值",
     ),
     "why-performance": ("nothing is wrong before it: now the time", "前面各项无误：接下来看性能"),
+    "why-plugin": ("a plug-in says so, and nothing before it", "由插件给出，前面各项无误"),
     "why-warn": ("nothing is over a limit; it warns", "没有超出限值；有警告"),
     "why-incomplete": ("not all that was recorded could be read", "已记录的内容未能全部读取"),
     "why-unknown": ("what was asked for could not be judged", "所要求的内容无法判断"),

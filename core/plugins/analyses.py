@@ -102,9 +102,18 @@ def added_plugin_reports(
     """
     found = {area: tuple(several) for area, several in reports.items()}
     for one in plugin_reports(run, reports, options, is_cancelled=is_cancelled):
-        before = found.get(one.report.command, ())
-        found[one.report.command] = (*before[:-1], with_plugins(before[-1], (one,))) if before else (one,)
+        found[one.report.command] = joined_with(found.get(one.report.command, ()), one)
     return found
+
+
+def without_tables(told: AreaReport) -> AreaReport:
+    """The report without tables, where they were made for plug-ins alone."""
+    return replace(told, report=replace(told.report, tables={}))
+
+
+def joined_with(reports: tuple[AreaReport, ...], told: AreaReport) -> tuple[AreaReport, ...]:
+    """An area's reports, what plug-ins say behind the findings of the newest; alone where there is none."""
+    return (*reports[:-1], with_plugins(reports[-1], (told,))) if reports else (told,)
 
 
 def _report(run: RunLike, area: str, findings: list[Finding], problems: list[Problem]) -> Report:

@@ -14,7 +14,7 @@ from npulse.core.criteria import CheckUp
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.text import Lang
 
-TITLES = {area.id: area.title for area in AREAS}
+TITLES = {**{area.id: area.title for area in AREAS}, "plugin": ("Plug-ins", "插件")}
 """Area -> its name, (en, zh)."""
 
 

@@ -45,7 +45,7 @@ def _with_plugins(
     area_id: str, paths: Sequence[Path], asked: AnalysisOptions, progress: ProgressCallback
 ) -> AreaReport:
     """The area's report, with what analysis plug-ins of that area say of the run behind it."""
-    from npulse.core.plugins.analyses import has_analyses, plugin_reports, with_plugins
+    from npulse.core.plugins.analyses import has_analyses, plugin_reports, with_plugins, without_tables
 
     area = area_of(area_id)
     if not has_analyses(area_id):
@@ -55,7 +55,7 @@ def _with_plugins(
     found = area.report_of(paths, replace(asked, tables=True), progress=progress)
     more = plugin_reports(discover(paths[0]), {area_id: (found,)}, asked, area=area_id)
     if not asked.tables:
-        found = replace(found, report=replace(found.report, tables={}))
+        found = without_tables(found)
     return with_plugins(found, more)
 
 

@@ -119,7 +119,7 @@ def print_triage(
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.areas import AREAS
     from npulse.core.findings import worst_exit_code
-    from npulse.core.plugins.analyses import added_plugin_reports, has_analyses
+    from npulse.core.plugins.analyses import added_plugin_reports, has_analyses, without_tables
     from npulse.core.report import render, verdict_line
     from npulse.core.run.discover import discover
 
@@ -134,7 +134,7 @@ def print_triage(
         if has_plugins:
             by_area = added_plugin_reports(run, by_area, options)
         found = [one for several in by_area.values() for one in several]
-        found = [replace(one, report=replace(one.report, tables={})) for one in found]
+        found = list(map(without_tables, found))
     finally:
         end_progress()
     for one in found:
