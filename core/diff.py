@@ -57,7 +57,9 @@ def diff(
     Raises InputError where no area can read both runs, UsageError where both are the same.
     """
     runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in (before, after)]
-    if runs[0].path == runs[1].path and rounds[0] == rounds[1]:
+    newest = runs[1].rounds[-1].name if runs[1].rounds else None
+    is_newest = rounds[0] == newest and rounds[1] is None
+    if runs[0].path == runs[1].path and (rounds[0] == rounds[1] or is_newest):
         raise UsageError("both runs are the same", hint="npulse diff RUN_A RUN_B, or --round A --round-b B")
     asked = [replace(options, round_name=name) for name in rounds]
     findings: list[Finding] = []

@@ -1,4 +1,4 @@
-"""What the workbench remembers between sessions: marks, notes, recent runs, theme and language.
+"""What npulse remembers between sessions: marks, notes, baselines, recent runs, theme and language.
 
 All of it lies in the user's state folder, one JSON file per run, never in the run. Files are written
 beside and renamed; a damaged file is set aside as `.bad`; where nothing can be written the store works in
@@ -88,6 +88,15 @@ class StateStore:
         """Make these the marks of the run; the oldest go when there are more than MAX_MARKS."""
         kept = dict(list(marks.items())[-MAX_MARKS:])
         self._save(_run_file(run), {"path": run, "marks": kept})
+
+    def baseline(self, run: str) -> str:
+        """The round of an archive that the others are compared with; "" where none is kept."""
+        found = self._load(_run_file(run, "baselines")).get("round")
+        return found if isinstance(found, str) and len(found) <= MAX_FIELD_CHARACTERS else ""
+
+    def set_baseline(self, run: str, round_name: str) -> None:
+        """Keep it; "" for none."""
+        self._save(_run_file(run, "baselines"), {"path": run, "round": round_name[:MAX_FIELD_CHARACTERS]})
 
     def fields(self, run: str) -> dict[str, str]:
         """What was typed into the fields of a capture of this run the last time; {} for nothing."""

@@ -11,10 +11,14 @@ from npulse.core.areas import area_of
 from npulse.core.findings import Finding, Location, Report, Severity, verdict_from
 from npulse.core.text import Lang, columns_of, safe_text, say
 
+from .chart import series_of, spark_cells
+from .figures import FIGURES
 from .story import AREA, Story, StoryRow
 from .table import rounds_table
 from .texts import TEXTS
+from .verdicts import Milestone
 from .words import (
+    against_text,
     before_of,
     changes_since,
     changes_text,
@@ -22,16 +26,21 @@ from .words import (
     from_to,
     heading_of,
     listed_changes,
+    missed_text,
     outcome_and_ending,
     started_text,
+    story_parts,
     title_of,
 )
 
 SHOWN_ROUNDS = 200
 
 
-def report(story: Story, lang: Lang = "en", *, tables: bool = False) -> Report:
-    """Findings about the newest figures first; one line a round for people."""
+def report(story: Story, lang: Lang = "en", *, tables: bool = False, is_ascii: bool = True) -> Report:
+    """Findings about the newest figures first; for people one line a round, and one of heights a figure.
+
+    is_ascii: whether these are drawn with ASCII alone, which every terminal shows.
+    """
     findings = tuple(_findings(story, lang))
     counts: Counter[str] = Counter(rounds=len(story.rows))
     for row in story.rows:
@@ -46,10 +55,14 @@ def report(story: Story, lang: Lang = "en", *, tables: bool = False) -> Report:
         beneath=verdict_from((), story.problems, has_unknown=_is_unknown(story)),
         findings=findings,
         counts=dict(counts),
-        summary={"rounds": [_facts(story, row) for row in story.rows]},
+        summary={
+            "rounds": [_facts(story, row) for row in story.rows],
+            "baseline": story.baseline or None,
+            "criteria": [_milestone(one) for one in story.milestones],
+        },
         problems=story.problems,
         tables={AREA: rounds_table(story)} if tables else {},
-        told=tuple(told(story, lang)),
+        told=tuple(told(story, lang, is_ascii=is_ascii)),
     )
 
 
@@ -61,31 +74,47 @@ def _is_unknown(story: Story) -> bool:
     return not any(row.cells or row.facts.outcome for row in story.rows)
 
 
-def told(story: Story, lang: Lang) -> Iterator[str]:
-    """How many rounds from when to when, then a line a round with the figures that some round has."""
+def told(story: Story, lang: Lang, *, is_ascii: bool = True) -> Iterator[str]:
+    """Which round met what first and what it cost; how many rounds from when to when, a line a round with the
+    figures that some round has, and a line of heights a figure."""
+    parts = story_parts(story, lang)
+    if parts:
+        yield ("；" if lang == "zh" else "; ").join(parts)
     yield span_text(story, lang)
     if not story.rows:
         return
+    if story.criteria_file:
+        yield say(TEXTS, "told-criteria", lang, path=safe_text(story.criteria_file, 400))
+    if story.baseline:
+        yield say(TEXTS, "told-baseline", lang, round=safe_text(story.baseline, 80))
     figures = [name for name in _known_figures(story)]
     heads = [say(TEXTS, f"head-{name}", lang) for name in ("round", "kind", "started", "outcome")]
-    rows = [[*heads, *(heading_of(name, lang) for name in figures), say(TEXTS, "head-changes", lang)]]
+    heads += [say(TEXTS, "head-verdict", lang), *(heading_of(name, lang) for name in figures)]
+    if story.baseline:
+        heads.append(say(TEXTS, "head-against", lang))
+    rows = [[*heads, say(TEXTS, "head-changes", lang)]]
     for row in story.rows[-SHOWN_ROUNDS:]:
         cells = [
             safe_text(row.name or story.root.name, 48),
             row.area,
             started_text(row) or "?",
             outcome_and_ending(row, lang),
+            (row.verdict or "-").upper(),
         ]
         cells += [figure_text(row, name, lang) for name in figures]
+        if story.baseline:
+            cells.append(against_text(story, row, lang))
         rows.append([*cells, changes_text(row, lang)])
     yield from (f"  {line}" for line in columns_of(rows, left=range(len(rows[0]))))
+    drawn = [spark_cells(series_of(story, name), lang, is_ascii=is_ascii) for name in figures]
+    if any(drawn):
+        yield ""
+        yield from (f"  {line}" for line in columns_of([row for row in drawn if row], left=range(4)))
     if any(row.of_state("unknown") for row in story.rows[-SHOWN_ROUNDS:]):
         yield say(TEXTS, "told-unknown", lang)
 
 
 def _known_figures(story: Story) -> list[str]:
-    from .figures import FIGURES
-
     return [one.id for one in FIGURES if any(one.id in row.cells for row in story.rows)]
 
 
@@ -123,10 +152,14 @@ def _failing(story: Story, lang: Lang) -> Iterator[tuple[int, Finding]]:
         if said.verdict != "fail":
             continue
         area = area_of(said.area)
-        first = f": {title_of(said.rule, lang)} {safe_text(said.subject, 200)}" if said.rule else ""
-        message = say(
-            TEXTS, "message-fails", lang, area=area.title[lang == "zh"], n=said.n_errors, first=first
-        )
+        own = [one for one in row.criteria if one.id.partition(".")[0] == said.area]
+        missed, title = missed_text(own, lang), area.title[lang == "zh"]
+        if said.n_errors:
+            first = f": {title_of(said.rule, lang)} {safe_text(said.subject, 200)}" if said.rule else ""
+            message = say(TEXTS, "message-fails", lang, area=title, n=said.n_errors, first=first)
+            message += f"; {missed}" if missed else ""
+        else:
+            message = say(TEXTS, "message-misses", lang, area=title, missed=missed)
         chosen = ["--round", row.name] if row.name else []
         step = shlex.join(["npulse", area.command, str(story.root), *chosen])
         yield place, _finding(story, row, "fails", "error", message, safe_text(step, 1000))
@@ -228,6 +261,29 @@ def _facts(story: Story, row: StoryRow) -> dict[str, Any]:
             name: {"value": cell.value, "state": row.states.get(name), "since": row.since.get(name)}
             for name, cell in row.cells.items()
         },
+        "verdict": row.verdict,
         "verdicts": {one.area: one.verdict for one in row.said},
+        "criteria": {
+            one.id: {
+                "state": one.state,
+                "value": one.value,
+                "needs": one.needs,
+                "change": row.criterion_states.get(one.id),
+            }
+            for one in row.criteria
+        },
+        "against": dict(row.against) or None,
     }
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _milestone(one: Milestone) -> dict[str, Any]:
+    return {
+        "criterion": one.last.id,
+        "needs": one.last.needs,
+        "value": one.last.value,
+        "is_met": one.is_met,
+        "met_in": one.met_in or None,
+        "lost_in": one.lost_in or None,
+        "cost": [{"round": name, "figure": figure} for name, figure in one.cost],
+    }

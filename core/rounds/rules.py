@@ -52,8 +52,9 @@ RULES: tuple[Rule, ...] = (
         "error",
         ("an area fails in its newest round", "某面板在其最新一轮不通过"),
         (
-            "What the area says of the newest round that it can read: errors, whatever became better on the way. The command opens it.",
-            "该面板对其可读取的最新一轮的结论：仍有错误，与途中的改善无关。所列命令可打开该轮。",
+            "What the area says of the newest round that it can read: errors, or a criterion of the check-up that is missed, "
+            "whatever became better on the way. The command opens it.",
+            "该面板对其可读取的最新一轮的结论：仍有错误或未达到体检标准，与途中的改善无关。所列命令可打开该轮。",
         ),
     ),
     _rule(

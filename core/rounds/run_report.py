@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
+from npulse.core.checkup.criteria_file import CriteriaFile
 from npulse.core.errors import InputError, UsageError
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
@@ -46,11 +47,16 @@ def report_of(
     paths: Sequence[Path],
     options: AnalysisOptions,
     *,
+    criteria: CriteriaFile | None = None,
+    baseline: str = "",
+    is_ascii: bool = True,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> AreaReport:
-    """The story of the archive. InputError where nothing was recognised, UsageError for options that choose
-    within one round."""
+    """The story of the archive; criteria and baseline as `story` takes them, is_ascii as `report` does.
+
+    InputError where nothing was recognised, UsageError for options that choose within one round.
+    """
     if len(paths) != 1:
         raise UsageError("give one archive", hint="npulse rounds ARCHIVE; two rounds: npulse diff")
     for word, value in (("--round", options.round_name), ("--pair", options.pair_name)):
@@ -66,5 +72,8 @@ def report_of(
         raise InputError(
             "nothing was recognised here", path=paths[0], hint="npulse capture KIND -- COMMAND writes rounds"
         )
-    found = story(run, options, progress=progress, is_cancelled=is_cancelled)
-    return AreaReport("", run.path.name, report(found, options.lang, tables=options.tables))
+    found = story(
+        run, options, criteria=criteria, baseline=baseline, progress=progress, is_cancelled=is_cancelled
+    )
+    told = report(found, options.lang, tables=options.tables, is_ascii=is_ascii)
+    return AreaReport("", run.path.name, told)

@@ -6,16 +6,19 @@ round by round, and what was compared or scanned before comes from their cache.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from npulse.core.analysis import AnalysisOptions, Newest
-from npulse.core.areas import AREAS, Area, first_area
-from npulse.core.errors import Cancelled, InputError, NpulseError
-from npulse.core.findings import Problem, Verdict
-from npulse.core.formats.manifest import RoundRecord, read_record
+from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
+from npulse.core.areas import AREAS, Area
+from npulse.core.checkup.commands import RunFacts
+from npulse.core.checkup.criteria_file import CriteriaFile, default_criteria
+from npulse.core.checkup.environment import environment_of
+from npulse.core.checkup.judge import judged
+from npulse.core.criteria import CheckUp, CriterionResult
+from npulse.core.errors import Cancelled, NpulseError, UsageError
+from npulse.core.findings import Problem
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -26,68 +29,31 @@ from npulse.core.progress import (
 )
 from npulse.core.run.model import Round, Run
 
-from .facts import Facts, facts_of
 from .figures import BY_ID, Cell, State, cells_of, state_of
-from .settings import Change, Groups, changes_between, groups_of
+from .noise import judged_by
+from .rows import AreaSaid, StoryRow, rows_of
+from .verdicts import FIGURE_OF, Milestone, change_of, milestones, results_of, verdict_of
+
+__all__ = ["AREA", "AreaSaid", "Story", "StoryRow", "rows_of", "story"]
 
 AREA = "rounds"
-MANIFEST = "npulse.round"
 _FIGURELESS = frozenset((AREA, "checkup"))
-_STATE_OF_NOISE: Mapping[str, State] = {
-    "better": "better",
-    "worse": "worse",
-    "noise": "same",
-    "unknown": "unknown",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class AreaSaid:
-    """What an area says of a round. rule, subject: of the finding that it puts first, "" without one."""
-
-    area: str
-    verdict: Verdict
-    n_errors: int
-    n_warnings: int
-    rule: str
-    subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoryRow:
-    """One round. index: its place in the run. area: the one that it was captured for.
-
-    has_settings: whether it recorded how it was set up; is_first_recorded: no earlier one did. cells, states,
-    since: by figure; since is the round that a figure is compared with. is_complete: all areas were asked.
-    """
-
-    index: int
-    name: str
-    area: str
-    facts: Facts
-    n_files: int
-    size_bytes: int
-    has_settings: bool
-    is_first_recorded: bool
-    changes: tuple[Change, ...] = ()
-    cells: Mapping[str, Cell] = field(default_factory=dict)
-    states: Mapping[str, State] = field(default_factory=dict)
-    since: Mapping[str, str] = field(default_factory=dict)
-    said: tuple[AreaSaid, ...] = ()
-    is_complete: bool = False
-
-    def of_state(self, *states: State) -> list[str]:
-        """The figures that are in one of these states."""
-        return [name for name, state in self.states.items() if state in states]
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """rows: in time order. problems: of manifests, configurations and areas, each once."""
+    """rows: in time order. problems: of manifests, configurations and areas, each once.
+
+    baseline: the round that all others are also compared with, "" for none. criteria_file: path of the file
+    that was in force, "" for the bundled one. milestones: what became of each criterion.
+    """
 
     root: Path
     rows: tuple[StoryRow, ...]
     problems: tuple[Problem, ...] = ()
+    baseline: str = ""
+    criteria_file: str = ""
+    milestones: tuple[Milestone, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -97,117 +63,179 @@ class Story:
 OnUpdate = Callable[[Story], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One round, asked in every area."""
+
+    found: Mapping[str, Newest]
+    cells: Mapping[str, Cell]
+    check_up: CheckUp
+    problems: tuple[Problem, ...]
+
+
 def story(
     run: Run,
     options: AnalysisOptions,
     *,
+    criteria: CriteriaFile | None = None,
+    baseline: str = "",
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
 ) -> Story:
-    """All rounds of a run. on_update: gets the story with its facts first, then after each round.
+    """All rounds of a run. criteria: what is asked of each, None for the bundled ones. baseline: name of a
+    round that all others are compared with too. on_update: gets the story with its facts first, then after
+    each round.
 
-    An area that cannot read a round is a problem and leaves its figures out. Raises Cancelled.
+    An area that cannot read a round is a problem and leaves its figures out. Raises UsageError where no round
+    is called `baseline`, Cancelled.
     """
+    asked_for = criteria or default_criteria()
     rows, problems = rows_of(run)
-    told = Story(run.path, tuple(rows), tuple(dict.fromkeys((*run.problems, *problems))))
+    check_baseline(baseline, [row.name for row in rows])
+    told = Story(
+        run.path,
+        tuple(rows),
+        tuple(dict.fromkeys((*run.problems, *problems))),
+        baseline,
+        asked_for.path,
+    )
     if on_update is not None and rows:
         on_update(told)
-    asked = replace(options, tables=False, earlier=False, criteria=None, tails=None, pair_name=None)
-    areas = [area for area in AREAS if area.is_built and area.id not in _FIGURELESS]
-    newest: dict[str, tuple[str, Newest]] = {}
-    latest: dict[str, tuple[str, Cell]] = {}
+    teller = _Teller(run, options, asked_for, is_cancelled)
+    base_row = next((row for row in rows if baseline and row.name == baseline), None)
+    base = teller.ask(base_row) if base_row is not None else None
+    latest = _Latest()
     for place, row in enumerate(rows):
         progress(Progress(AREA, place, len(rows), AREA))
-        one, alone = replace(asked, round_name=row.name), _alone(run, run.rounds[row.index])
-        cells: dict[str, Cell] = {}
-        states: dict[str, State] = {}
-        said: list[AreaSaid] = []
-        for area in areas:
-            check(is_cancelled)
-            found = _ask(area, alone, one, problems, is_cancelled)
-            if found is None:
-                continue
-            said.append(_said(area, found))
-            own = cells_of(area.id, found.report.report)
-            cells |= own
-            states |= {name: state_of(BY_ID[name], _cell(latest, name), cell) for name, cell in own.items()}
-            states |= _judged(area, newest.get(area.id), found, one, row.name, own, latest)
-            newest[area.id] = row.name, found
-        since = {name: latest[name][0] for name in cells if name in latest}
-        latest |= {name: (row.name, cell) for name, cell in cells.items()}
-        rows[place] = replace(
-            row, cells=cells, states=states, since=since, said=tuple(said), is_complete=True
+        asked = base if base is not None and row.name == baseline else teller.ask(row)
+        problems += asked.problems
+        rows[place] = _told(row, asked, latest, teller)
+        if base is not None and row.name != baseline:
+            rows[place] = replace(rows[place], against=teller.states(base, asked, (baseline, row.name)))
+        latest.take(row.name, asked)
+        told = replace(
+            told,
+            rows=tuple(rows),
+            problems=tuple(dict.fromkeys((*run.problems, *problems))),
+            milestones=milestones(rows),
         )
-        told = Story(run.path, tuple(rows), tuple(dict.fromkeys((*run.problems, *problems))))
         if on_update is not None and place + 1 < len(rows):
             on_update(told)
     progress(Progress(AREA, len(rows), len(rows), AREA))
     return told
 
 
-def rows_of(run: Run) -> tuple[list[StoryRow], list[Problem]]:
-    """The rounds in time order with facts and configuration, no figures; what could not be read.
-
-    By the time at which they started where all rounds tell it, else in the order of the run.
-    """
-    problems: list[Problem] = []
-    records = [(round_, *_record(run, round_, problems)) for round_ in run.rounds]
-    facts = [_facts(round_, record, manifest) for round_, record, manifest in records]
-    order = list(range(len(records)))
-    if all(one.started_ns is not None for one in facts):
-        order.sort(key=lambda index: (facts[index].started_ns or 0, index))
-    recorded: dict[str, tuple[str, Mapping[str, str]]] = {}
-    rows: list[StoryRow] = []
-    for index in order:
-        round_, record, _ = records[index]
-        groups: Groups = groups_of(run, round_, record, problems)
-        alone = replace(run, rounds=(round_,))
-        rows.append(
-            StoryRow(
-                index=index,
-                name=round_.name,
-                area=facts[index].kind if facts[index].kind in _area_ids() else first_area(alone),
-                facts=facts[index],
-                n_files=len(round_.artifacts),
-                size_bytes=sum(artifact.size_bytes for artifact in round_.artifacts),
-                has_settings=bool(groups),
-                is_first_recorded=not recorded.keys() & groups.keys(),
-                changes=changes_between(recorded, groups),
-            )
-        )
-        recorded |= {group: (round_.name, keys) for group, keys in groups.items()}
-    return rows, problems
+def check_baseline(baseline: str, names: Sequence[str]) -> None:
+    """UsageError where a baseline is asked for and no round has that name."""
+    if baseline and baseline not in names:
+        known = ", ".join(one for one in names if one) or "none"
+        raise UsageError(f"no round '{baseline}' to be the baseline", hint=f"rounds: {known}")
 
 
-def _facts(round_: Round, record: RoundRecord | None, manifest: str) -> Facts:
-    """Facts of a round; of an open one also whether this machine captures it at the moment."""
-    facts = facts_of(round_, record, manifest)
-    if facts.outcome != "open" or record is None:
-        return facts
-    from npulse.core.capture.switching import is_captured_now
+class _Latest:
+    """Of each area, figure and criterion the last round that has it."""
 
-    return replace(facts, is_running=is_captured_now(record.process))
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[str, Newest]] = {}
+        self.cells: dict[str, tuple[str, Cell]] = {}
+        self.criteria: dict[str, tuple[str, CriterionResult]] = {}
+
+    def take(self, name: str, asked: _Asked) -> None:
+        self.found |= {area: (name, one) for area, one in asked.found.items()}
+        self.cells |= {figure: (name, cell) for figure, cell in asked.cells.items()}
+        self.criteria |= {one.id: (name, one) for one in results_of(asked.check_up)}
 
 
-def _area_ids() -> frozenset[str]:
-    return frozenset(area.id for area in AREAS if area.is_built)
-
-
-def _record(run: Run, round_: Round, problems: list[Problem]) -> tuple[RoundRecord | None, str]:
-    """The round's own manifest, the one that lies highest, and its relative path."""
-    found = sorted(
-        (artifact for artifact in round_.artifacts if artifact.kind == MANIFEST),
-        key=lambda artifact: artifact.relative.count("/"),
+def _told(row: StoryRow, asked: _Asked, latest: _Latest, teller: _Teller) -> StoryRow:
+    """A round against those before it."""
+    cells = asked.cells
+    old = {name: cell for name, (_, cell) in latest.cells.items()}
+    states = {name: state_of(BY_ID[name], old.get(name), cell) for name, cell in cells.items()}
+    for area, found in asked.found.items():
+        if area in latest.found:
+            since, before = latest.found[area]
+            states |= teller.noise(area, before, found, (since, row.name), (old, cells))
+    since_of = {name: latest.cells[name][0] for name in cells if name in latest.cells}
+    results = results_of(asked.check_up)
+    changes: dict[str, State] = {}
+    for result in results:
+        since, earlier = latest.criteria.get(result.id, ("", None))
+        figure = FIGURE_OF.get(result.id, "")
+        is_told = bool(figure) and since_of.get(figure, "") == since
+        changes[result.id] = change_of(earlier, result, states.get(figure, "") if is_told else "")
+    return replace(
+        row,
+        cells=cells,
+        states=states,
+        since=since_of,
+        criteria=results,
+        criterion_states=changes,
+        verdict=verdict_of(asked.check_up),
+        said=tuple(_said(area, one, asked.check_up) for area, one in asked.found.items()),
+        is_complete=True,
     )
-    for manifest in found[:1]:
-        try:
-            root = run.path if run.path.is_dir() else None
-            return read_record(manifest.path, root=root), manifest.relative
-        except InputError as error:
-            problems.append(Problem.from_error(error, manifest.relative))
-            return None, manifest.relative
-    return None, ""
+
+
+class _Teller:
+    """Asks the areas of one round at a time."""
+
+    def __init__(
+        self, run: Run, options: AnalysisOptions, criteria: CriteriaFile, is_cancelled: IsCancelled
+    ) -> None:
+        self._run = run
+        self._options = replace(
+            options, tables=False, earlier=False, criteria=None, tails=None, pair_name=None
+        )
+        self._criteria = criteria
+        self._is_cancelled = is_cancelled
+        self._areas = {area.id: area for area in AREAS if area.is_built and area.id not in _FIGURELESS}
+
+    def ask(self, row: StoryRow) -> _Asked:
+        """All that the areas say of one round."""
+        alone = _alone(self._run, self._run.rounds[row.index])
+        asked = replace(self._options, round_name=row.name)
+        problems: list[Problem] = []
+        found: dict[str, Newest] = {}
+        cells: dict[str, Cell] = {}
+        for area in self._areas.values():
+            check(self._is_cancelled)
+            own = replace(asked, criteria=self._criteria.area_options(area.id))
+            told = _ask(area, alone, own, problems, self._is_cancelled)
+            if told is not None:
+                found[area.id] = told
+                cells |= cells_of(area.id, told.report.report)
+        reports: dict[str, tuple[AreaReport, ...]] = {area: (one.report,) for area, one in found.items()}
+        environment = environment_of(alone, None, asked.lang)
+        if environment is not None:
+            reports["environment"] = (environment,)
+        facts = RunFacts(str(self._run.path), row.facts.command, str(self._run.path) if row.name else "")
+        check_up = judged(facts, reports, self._criteria, lang=asked.lang, round_name=row.name)
+        return _Asked(found, cells, check_up, tuple(problems))
+
+    def noise(
+        self,
+        area: str,
+        before: Newest,
+        after: Newest,
+        names: tuple[str, str],
+        cells: tuple[Mapping[str, Cell], Mapping[str, Cell]],
+    ) -> dict[str, State]:
+        """The states that an area judges itself."""
+        asked = replace(self._options, round_name=names[1])
+        return judged_by(self._areas[area], before, after, asked, names, cells)
+
+    def states(self, before: _Asked, after: _Asked, names: tuple[str, str]) -> dict[str, State]:
+        """One round against any other; figures that the other does not have are left out."""
+        states = {
+            name: state_of(BY_ID[name], before.cells[name], cell)
+            for name, cell in after.cells.items()
+            if name in before.cells
+        }
+        for area in after.found.keys() & before.found.keys():
+            sides = before.found[area], after.found[area]
+            states |= self.noise(area, *sides, names, (before.cells, after.cells))
+        return states
 
 
 def _alone(run: Run, round_: Round) -> Run:
@@ -240,55 +268,16 @@ def _ask(
     return found
 
 
-def _said(area: Area, found: Newest) -> AreaSaid:
+def _said(area: str, found: Newest, check_up: CheckUp) -> AreaSaid:
+    state = next(one.state for one in check_up.areas if one.area == area)
     report = found.report.report
     counted = [finding.severity for finding in report.findings]
     first = next(iter(report.findings), None)
     return AreaSaid(
-        area.id,
-        report.verdict,
+        area,
+        state,
         counted.count("error"),
         counted.count("warning"),
         first.rule if first is not None else "",
         first.subject if first is not None else "",
     )
-
-
-def _cell(latest: Mapping[str, tuple[str, Cell]], name: str) -> Cell | None:
-    return latest[name][1] if name in latest else None
-
-
-def _judged(
-    area: Area,
-    before: tuple[str, Newest] | None,
-    after: Newest,
-    options: AnalysisOptions,
-    name: str,
-    cells: Mapping[str, Cell],
-    latest: Mapping[str, tuple[str, Cell]],
-) -> dict[str, State]:
-    """The states that the area itself judges, by how much its steps or calls differ on their own."""
-    if before is None:
-        return {}
-    try:
-        own = area.changes_of(before[1], after, options, (before[0], name))
-    except InputError:
-        return {}
-    summary = own.report.summary if own is not None else {}
-    verdict = _STATE_OF_NOISE.get(str(summary.get("step_verdict", "")))
-    if verdict is None:
-        return {}
-    states: dict[str, State] = {}
-    # what was judged is the step of the profile; without steps the whole wall time is the one step
-    for figure, us, tolerance in (("step_ms", 1000.0, 0.05), ("wall_us", 1.0, 1e-6)):
-        old, new = _cell(latest, figure), cells.get(figure)
-        sides = ((old, summary.get("step_before_us")), (new, summary.get("step_after_us")))
-        if all(_is_about(cell, us, judged, tolerance) for cell, judged in sides):
-            states[figure] = verdict
-    return states
-
-
-def _is_about(cell: Cell | None, us: float, judged: object, tolerance: float) -> bool:
-    if cell is None or cell.value is None or cell.is_doubtful or not isinstance(judged, int | float):
-        return False
-    return math.isclose(cell.value * us, judged, rel_tol=tolerance)

@@ -10,7 +10,7 @@ from npulse.core.table import Column, Table, text_column
 
 from .figures import FIGURES
 from .story import Story, StoryRow
-from .words import change_text, ordered, started_text
+from .words import against_text, change_text, ordered, started_text
 
 AREA = "rounds"
 SUBJECT = "round"
@@ -30,6 +30,8 @@ def rounds_table(story: Story) -> Table:
         _numbers("duration_s", [row.facts.duration_s for row in rows], "s"),
         text_column("outcome", [row.facts.outcome or None for row in rows]),
         text_column("exit_status", [_ending(row) for row in rows]),
+        text_column("verdict", [row.verdict for row in rows]),
+        text_column("missed", [_missed(row) for row in rows]),
         _numbers("n_changes", [len(row.changes) if row.has_settings else None for row in rows], whole=True),
         text_column("changes", [_changes(row) for row in rows]),
     ]
@@ -40,6 +42,8 @@ def rounds_table(story: Story) -> Table:
         columns.append(
             text_column(f"{figure.id}{STATE}", [row.states.get(figure.id) or None for row in rows])
         )
+    against = [against_text(story, row, "en") or None for row in rows]
+    columns.append(text_column("against", against))
     return Table(AREA, tuple(columns))
 
 
@@ -47,6 +51,10 @@ def _ending(row: StoryRow) -> str | None:
     if row.facts.signal:
         return row.facts.signal
     return None if row.facts.exit_status is None else str(row.facts.exit_status)
+
+
+def _missed(row: StoryRow) -> str | None:
+    return ", ".join(one.id for one in row.criteria if one.state == "fail") or None
 
 
 def _changes(row: StoryRow) -> str | None:

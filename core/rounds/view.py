@@ -13,6 +13,7 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text, say
 from npulse.core.views import Detail, Strip, first_figures
 
+from .chart import Series, series_of
 from .figures import BY_ID
 from .report import report, row_findings
 from .rules import RULES
@@ -21,10 +22,12 @@ from .story import AREA, Story, StoryRow
 from .table import STATE, SUBJECT, rounds_table
 from .texts import TEXTS
 from .words import (
+    against_text,
     before_of,
     change_name,
     change_text,
     changes_text,
+    criterion_text,
     figure_text,
     from_to,
     heading_of,
@@ -92,8 +95,12 @@ class RoundsView:
 
     def _facts(self, row: StoryRow, lang: Lang) -> Iterator[tuple[str, str]]:
         """What was set otherwise, key by key; each figure; what each area says; how it was captured."""
+        if against := against_text(self.found, row, lang):
+            yield say(TEXTS, "head-against", lang), against
         for name in row.cells:
             yield heading_of(name, lang), self._figure(row, name, lang)
+        for result in row.criteria:
+            yield result.title[lang == "zh"], criterion_text(result, row, lang)
         if not row.changes:
             yield say(TEXTS, "head-changes", lang), changes_text(row, lang)
         for change in ordered(row.changes):
@@ -189,6 +196,22 @@ class RoundsView:
     def row_of(self, finding: Finding) -> int | None:
         names = [row.name or self.found.root.name for row in self.found.rows]
         return names.index(finding.subject) if finding.subject in names else None
+
+    def chart_figure(self, column: str) -> str:
+        """The figure to draw for a column: its own, else the one that changed last, else the first that has a
+        course; "" where no figure was told twice."""
+        name = column.removesuffix(STATE)
+        if name in BY_ID and any(name in row.cells for row in self.found.rows):
+            return name
+        rows = self.found.rows
+        for row in reversed(rows):
+            for changed in row.of_state("worse", "better"):
+                return changed
+        return next((one for one in BY_ID if sum(one in row.cells for row in rows) > 1), "")
+
+    def series(self, figure: str) -> Series:
+        """A figure over the rounds, for a chart."""
+        return series_of(self.found, figure)
 
     def strip(self, row: int) -> tuple[Strip, int] | None:
         return None

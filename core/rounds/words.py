@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from npulse.core.areas import rule_by_id
+from npulse.core.criteria import CriterionResult
 from npulse.core.errors import UsageError
 from npulse.core.text import Lang, safe_text, say
 
@@ -14,6 +15,7 @@ from .figures import BY_ID, Cell
 from .settings import Change
 from .story import Story, StoryRow
 from .texts import TEXTS
+from .verdicts import FIGURE_OF, Milestone, by_round
 
 MAX_VALUE = 40
 _WORTH: tuple[str, ...] = (
@@ -176,6 +178,90 @@ def figure_text(row: StoryRow, name: str, lang: Lang) -> str:
         return f"{text} ?"
     is_told = state in ("better", "worse", "same")
     return f"{text} {say(TEXTS, f'state-{state}', lang)}" if is_told else text
+
+
+def against_text(story: Story, row: StoryRow, lang: Lang) -> str:
+    """How a round stands against the baseline, worse first; "" where there is none."""
+    if not story.baseline or not row.is_complete:
+        return ""
+    if row.name == story.baseline:
+        return say(TEXTS, "is-baseline", lang)
+    if not row.against:
+        return say(TEXTS, "against-nothing", lang)
+    parts = []
+    for state in ("worse", "better", "unknown"):
+        names = ", ".join(heading_of(name, lang) for name, told in row.against.items() if told == state)
+        if names:
+            word = say(TEXTS, f"state-{state}", lang)
+            parts.append(say(TEXTS, "against", lang, state=word, names=names))
+    return "; ".join(parts) or say(TEXTS, "against-same", lang)
+
+
+def criterion_name(result: CriterionResult, lang: Lang) -> str:
+    """What a criterion is called: as the figure that tells the same, else by its title."""
+    figure = FIGURE_OF.get(result.id)
+    return heading_of(figure, lang) if figure else result.title[lang == "zh"]
+
+
+def story_parts(story: Story, lang: Lang, *, is_brief: bool = False) -> list[str]:
+    """Which round met which criterion first and what it cost; what is missed again; what never was met.
+
+    is_brief: names alone, without their figures.
+    """
+    found = story.milestones
+    if not found:
+        return []
+    parts = []
+    for name, met in by_round(found).items():
+        names = ", ".join(criterion_name(one.last, lang) if is_brief else _met(one, lang) for one in met)
+        row = next(row for row in story.rows if row.name == name)
+        changes = listed_changes(changes_since(story, row, met[0].since), lang)
+        told = say(TEXTS, "met-in", lang, names=names, round=safe_text(name, 48))
+        told += "" if is_brief else say(TEXTS, "met-after", lang, changes=changes)
+        cost = ", ".join(_cost(story, where, figure, lang, is_brief) for where, figure in met[0].cost)
+        parts.append(told + (say(TEXTS, "met-cost", lang, figures=cost) if cost else ""))
+    for one in found:
+        if one.lost_in and not one.is_met:
+            name = criterion_name(one.last, lang)
+            parts.append(say(TEXTS, "lost-in", lang, name=name, round=safe_text(one.lost_in, 48)))
+    never = [
+        criterion_name(one.last, lang) if is_brief else _missed(one.last, lang)
+        for one in found
+        if one.is_never_met
+    ]
+    if never:
+        parts.append(say(TEXTS, "never-met", lang, names=", ".join(never)))
+    if all(one.is_met for one in found):
+        key = "all-met" if any(one.met_in for one in found) else "all-met-start"
+        parts.append(say(TEXTS, key, lang, n=len(found)))
+    return parts
+
+
+def _met(one: Milestone, lang: Lang) -> str:
+    name = criterion_name(one.last, lang)
+    needs = one.last.needs
+    return say(TEXTS, "met-figure", lang, name=name, before=one.before, after=one.after, needs=needs)
+
+
+def _missed(one: CriterionResult, lang: Lang) -> str:
+    return say(TEXTS, "missed-figure", lang, name=criterion_name(one, lang), shown=one.shown, needs=one.needs)
+
+
+def _cost(story: Story, where: str, figure: str, lang: Lang, is_brief: bool) -> str:
+    row = next(row for row in story.rows if row.name == where)
+    return heading_of(figure, lang) if is_brief else from_to(story, row, figure, lang)
+
+
+def criterion_text(one: CriterionResult, row: StoryRow, lang: Lang) -> str:
+    """How a criterion stands in a round: fail 0.96 (needs >= 0.99), worse."""
+    text = f"{one.state.upper()} {say(TEXTS, 'shown', lang, shown=safe_text(one.shown, 60), needs=one.needs)}"
+    state = row.criterion_states.get(one.id, "")
+    return f"{text}, {say(TEXTS, f'state-{state}', lang)}" if state in ("better", "worse", "same") else text
+
+
+def missed_text(results: Iterable[CriterionResult], lang: Lang) -> str:
+    """The criteria that fail, with their figures; "" where none does."""
+    return ", ".join(_missed(one, lang) for one in results if one.state == "fail")
 
 
 def heading_of(name: str, lang: Lang) -> str:

@@ -32,7 +32,7 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
     format_name = chosen_format(options.format_name, options.output)  # a wrong one is told before the work
     _refuse_the_same(paths)
     try:
-        asked = replace(_asked(options), **own)
+        asked = replace(asked_of(options), **own)
         found = _with_plugins(area_id, paths, asked, stderr_progress(lang))
     finally:
         end_progress()
@@ -70,12 +70,18 @@ def run_diff(
 
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
+    rounds = (options.round_name, round_b)
+    if before == after and rounds == (None, None):
+        from ..state import StateStore
+        from .rounds import known_baseline
+
+        rounds = known_baseline(StateStore(), before) or None, None
     try:
         found = diff(
             before,
             after,
-            replace(_asked(options), top=top),
-            rounds=(options.round_name, round_b),
+            replace(asked_of(options), top=top),
+            rounds=rounds,
             progress=stderr_progress(lang),
         )
     finally:
@@ -97,7 +103,7 @@ def written(found: Report, format_name: str, options: AnalyseOptions, paths: Seq
     return report.exit_code(strict=options.strict)
 
 
-def _asked(options: AnalyseOptions) -> AnalysisOptions:
+def asked_of(options: AnalyseOptions) -> AnalysisOptions:
     """What the area is asked: the options without those that only say how to write the answer."""
     from npulse.core.analysis import AnalysisOptions
 

@@ -201,7 +201,8 @@ def device(
 def diff(
     run_a: Annotated[Path, typer.Argument(help="The earlier run.")],
     run_b: Annotated[
-        Path | None, typer.Argument(help="The later run (default: the same, with --round and --round-b).")
+        Path | None,
+        typer.Argument(help="The later run (default: the same, against --round or its baseline)."),
     ] = None,
     *,
     round_b: Annotated[
@@ -221,12 +222,19 @@ def diff(
 def rounds(
     archive: Annotated[Path, typer.Argument(help="A folder with rounds, as npulse capture writes them.")],
     *,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Compare each round with this one too.")
+    ] = None,
+    mark_baseline: Annotated[
+        str | None,
+        typer.Option("--mark-baseline", help="The same, and keep it for later calls; 'none' forgets it."),
+    ] = None,
     options: o.AnalyseOptions,
 ) -> int:
-    """What each round changed in its configuration, and what it bought or cost in every area's figures."""
-    from .analyse import run_analysis
+    """Which round met which criterion first and what it cost; what each changed, bought or lost."""
+    from .rounds import run_rounds
 
-    return run_analysis(options, "rounds", [archive])
+    return run_rounds(options, archive, baseline=baseline, mark_baseline=mark_baseline)
 
 
 @app.command(short_help="Follow a folder, one line a finding.")
