@@ -106,6 +106,7 @@ class Shell(App[int], inherit_bindings=False):
         has_bell: bool = True,
         tell_finding: Tell | None = None,
         run_capture: RunCapture | None = None,
+        withheld: frozenset[str] = frozenset(),
     ) -> None:
         self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
         self.glyphs = self.terminal.glyphs
@@ -135,6 +136,8 @@ class Shell(App[int], inherit_bindings=False):
             self, open_watch=open_watch, follow_at_start=follow, has_bell=has_bell, tell=tell_finding
         )
         self._run_capture = run_capture
+        self.withheld = withheld
+        """Ids of actions that are not offered here."""
         self.capture_job: CaptureJob | None = None
         """The capture that runs, or whose end nobody has looked at yet."""
         self._wanted: tuple[Path, str] | None = None

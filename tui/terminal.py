@@ -103,6 +103,12 @@ def probe() -> Terminal:
     return terminal_from(_caller_environ(), is_tty=is_tty, encoding=encoding, size=_size())
 
 
+def served() -> Terminal:
+    """The terminal in a page of a browser, whatever this process was started from."""
+    words = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "NPULSE_ASCII": "0"}
+    return terminal_from(words, is_tty=True, encoding="utf-8")
+
+
 def _caller_environ() -> dict[str, str]:
     """The environment as the caller gave it.
 

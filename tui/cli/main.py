@@ -23,12 +23,13 @@ COMMANDS = (
     "capture",
     "guide",
     "plugin",
+    "serve",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
     *("recheck", "merge"),
-    *("report", "serve", "cache", "pack"),
+    *("report", "cache", "pack"),
 )
 """Words that will be commands: naming one is never a path by accident."""
 
@@ -69,6 +70,7 @@ _VALUE_OPTIONS = (
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
     *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
     *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
+    *("--port", "--host", "--token"),
 )
 """Options that may stand in front of the command together with a value."""
 

@@ -464,6 +464,47 @@ def guide(
     return print_guide(symptom, run, o.chosen_lang(lang), format_name)
 
 
+@app.command(short_help="The workbench in a browser.")
+def serve(
+    run: Annotated[Path | None, typer.Argument(help="Run folder or file (default: recent runs).")] = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on (0: any free one).")
+    ] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; beyond this machine a token is asked for.")
+    ] = "127.0.0.1",
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            envvar="NPULSE_SERVE_TOKEN",
+            help="Word without which nobody comes in (beyond this machine one is made).",
+        ),
+    ] = None,
+    allow_capture: Annotated[
+        bool, typer.Option("--allow-capture", help="Let pages start captures: programs, as you.")
+    ] = False,
+    source_root: o.SourceRootOption = None,
+    lang: o.LangOption = None,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
+) -> int:
+    """Serve the workbench to browsers, of this machine alone unless --host says otherwise."""
+    from .serve import run_serve
+
+    return run_serve(
+        run,
+        host=host,
+        port=port,
+        token=token,
+        may_capture=allow_capture,
+        lang=o.chosen_lang(lang),
+        jobs=jobs,
+        no_cache=no_cache,
+        source_roots=tuple(source_root or ()),
+    )
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

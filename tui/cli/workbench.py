@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from npulse.core.run.model import Run
 
     from ..panes.base import Pane
+    from ..terminal import Terminal
 
 TEXTS: dict[str, tuple[str, str]] = {
     "round": ("round {name}", "轮次 {name}"),
@@ -102,6 +103,23 @@ def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_ca
         emit(["\n" + _say("open", lang, path=str(path)) + "\n"])
         return 0
     return _run_screen(str(path), "precision", lang, jobs, no_cache, first_round=0)
+
+
+def open_served(
+    path: str | None,
+    *,
+    lang: Lang,
+    jobs: int,
+    no_cache: bool,
+    source_roots: tuple[Path, ...],
+    withheld: frozenset[str],
+) -> int:
+    """The workbench of one page of a browser. withheld: ids of actions that the page does not offer."""
+    from ..terminal import served
+
+    return _run_screen(
+        path, None, lang, jobs, no_cache, source_roots=source_roots, terminal=served(), withheld=withheld
+    )
 
 
 def print_triage(
@@ -193,6 +211,8 @@ def _run_screen(
     first_round: int | None = None,
     source_roots: tuple[Path, ...] = (),
     followed: Followed = Followed(),
+    terminal: Terminal | None = None,
+    withheld: frozenset[str] = frozenset(),
 ) -> int:
     from npulse.core.scale import limit_blas_threads
 
@@ -200,7 +220,7 @@ def _run_screen(
 
     limit_blas_threads()
     sys.setswitchinterval(SWITCH_S)
-    terminal = probe()
+    terminal = terminal or probe()
     prepare_environment(terminal)
     from ..actions import PANES
     from ..app import NpulseApp, run_app
@@ -228,6 +248,7 @@ def _run_screen(
         follow=followed.at_start,
         has_bell=followed.has_bell and os.environ.get("NPULSE_NO_BELL", "") in ("", "0"),
         tell_finding=tell,
+        withheld=withheld,
     )
     return run_app(app)
 

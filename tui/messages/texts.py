@@ -7,6 +7,7 @@ from collections.abc import Mapping
 TEXTS: Mapping[str, tuple[str, str]] = {
     # ---- the frame ----
     "app.too-small": ("Too small: 40 x 10 is needed.", "终端太小：至少需要 40 x 10。"),
+    "app.withheld": ("Not in a served page: {action}", "网页中不提供此操作：{action}"),
     "header.no-run": ("no run open", "未打开运行目录"),
     "header.opening": ("scanning", "正在扫描"),
     "header.round": ("round {i} of {n} {name}", "第 {i}/{n} 轮 {name}"),
