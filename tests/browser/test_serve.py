@@ -93,7 +93,12 @@ async def opened(page: Any, served: Served) -> set[int]:
 
 
 async def shows(page: Any, text: str) -> None:
-    await page.wait_for_function(SHOWS, arg=text, timeout=WAIT_S * 1000)
+    from playwright.async_api import TimeoutError as Late
+
+    try:
+        await page.wait_for_function(SHOWS, arg=text, timeout=WAIT_S * 1000)
+    except Late:
+        pytest.fail(f"{text!r} is not in the page:\n{await page.evaluate(SHOWN)}")
 
 
 async def test_a_page_is_the_workbench(page: Any, seen: Any, served: Served) -> None:
@@ -111,7 +116,7 @@ async def test_a_page_is_the_workbench(page: Any, seen: Any, served: Served) -> 
     assert "Program and arguments" not in await page.evaluate(SHOWN)
     wide = await page.evaluate("terminal_here.cols")
     await page.set_viewport_size({"width": 800, "height": 500})
-    await page.wait_for_function(f"terminal_here.cols < {wide}")
+    await page.wait_for_function("(wide) => terminal_here.cols < wide", arg=wide)
     await shows(page, "q quit")  # the last word of the last line: drawn anew for the new size
     assert seen.errors == []
     assert {address.startswith(served.root) for address in seen.requests} == {True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 from textual import events, messages
@@ -15,7 +16,7 @@ class ServedDriver(WebDriver):
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)
-        self._write = self._write_whole
+        self._write = partial(self._write_whole)
 
     def start_application_mode(self) -> None:
         self._loop_of_app = asyncio.get_running_loop()

@@ -30,7 +30,7 @@ class Session(AppService):
             "npulse",
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
-            close=websocket.close,
+            close=self._close_page,
             download_manager=DownloadManager(),
         )
         self._opened = opened
@@ -58,7 +58,7 @@ class Session(AppService):
         await self.start(bounded(width, MAX_COLUMNS), bounded(height, MAX_ROWS))
         assert self._task is not None
         # a process that dies says no "exit": its page would wait for ever
-        self._task.add_done_callback(lambda _: asyncio.ensure_future(self._websocket.close()))
+        self._task.add_done_callback(lambda _: asyncio.ensure_future(self._close_page()))
         async for message in self._websocket:
             if message.type == WSMsgType.TEXT:
                 await self._take(message.data)
@@ -80,6 +80,9 @@ class Session(AppService):
             await self._websocket.send_json(["pong", value if isinstance(value, str) else ""])
         elif kind in ("focus", "blur"):
             await self.send_meta({"type": kind})
+
+    async def _close_page(self) -> None:
+        await self._websocket.close()
 
     async def on_meta(self, data: bytes) -> None:
         """The end alone is passed on: a page opens no addresses and fetches no files."""
