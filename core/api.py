@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .analysis import AnalysisOptions
+from .checkup.check import check_up
+from .checkup.criteria_file import CriteriaFile, default_criteria, read_criteria
+from .checkup.report import report as check_up_report
+from .checkup.run_report import silences_of
+from .checkup.table import criteria_table
+from .criteria import AreaState, CheckUp
 from .device import run_report as device_run_report
 from .device.analyse import Devices
 from .findings import Finding, Problem, Report, Verdict
+from .gate import Gate
 from .memory import run_report as memory_run_report
 from .memory.analyse import Memory
 from .overflow import run_report as overflow_run_report
@@ -185,6 +193,33 @@ class DeviceReport(AreaAnswer):
         return _frame(device_table(self.found))
 
 
+@dataclass(frozen=True, slots=True)
+class CheckUpReport(AreaAnswer):
+    """All areas of a run against the criteria, and their report."""
+
+    found: CheckUp
+
+    @property
+    def areas(self) -> tuple[AreaState, ...]:
+        """Every area in check-up order, with its criteria and what is missing."""
+        return self.found.areas
+
+    @property
+    def origin(self) -> Finding | None:
+        """The finding to look at first; None where there is no error."""
+        return next((finding for finding in self.findings if finding.severity == "error"), None)
+
+    @property
+    def max_error(self) -> float:
+        """How many findings are errors; NaN where nothing was recorded that can be judged."""
+        is_any = any(area.is_counted and area.reports for area in self.areas)
+        return float(sum(f.severity == "error" for f in self.findings)) if is_any else float("nan")
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row a criterion with the contract's columns as a pandas frame; absent values are NA."""
+        return _frame(criteria_table(self.found))
+
+
 def _frame(table: Table) -> pandas.DataFrame:
     import pandas
 
@@ -320,6 +355,33 @@ def device(
     chosen = device_run_report.REPORTS.newest(opened, asked)
     found = device_run_report.look(opened, chosen, asked, progress=progress, is_cancelled=is_cancelled)
     return DeviceReport(device_run_report.REPORTS.tell(opened, chosen, found, asked).report, found)
+
+
+def check(
+    run: Run | StrPath,
+    criteria: CriteriaFile | StrPath | None = None,
+    *,
+    options: AnalysisOptions | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> CheckUpReport:
+    """All areas of a run, the newest round of each, against the criteria.
+
+    criteria: a criteria file, or one that was read; None for the bundled one. Its silences count as of today.
+    options: round, rank, language ... as a command takes them. InputError, UsageError: a file that cannot be
+    used.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    asked = options or AnalysisOptions()
+    if criteria is None:
+        in_force = default_criteria()
+    else:
+        in_force = criteria if isinstance(criteria, CriteriaFile) else read_criteria(Path(criteria))
+    gate = Gate(date.today(), silences_of(in_force), lang=asked.lang)
+    found = check_up(
+        opened, asked, in_force, prepare=gate.prepare, progress=progress, is_cancelled=is_cancelled
+    )
+    return CheckUpReport(check_up_report(found, asked.lang, tables=asked.tables), found)
 
 
 def choose_pair(

@@ -98,7 +98,15 @@ class Area:
 
 
 AREAS: tuple[Area, ...] = (
-    Area("checkup", "check", ("Check-up", "体检"), ("which question to ask first", "先看哪个问题")),
+    Area(
+        "checkup",
+        "check",
+        ("Check-up", "体检"),
+        ("which question to ask first", "先看哪个问题"),
+        rules=".checkup.rules",
+        reports=".checkup.run_report",
+        criteria=".checkup.criteria",
+    ),
     Area(
         "precision",
         "precision",

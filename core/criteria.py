@@ -19,6 +19,7 @@ class CriterionResult:
     asked for, with its unit (">= 0.99"). value: the figure that was found, None where there is none; shown:
     the same for people, "?" for none. unit: as in names of figures ("ms", "us"), "" for counts and ratios.
     subject: what showed it. why: one line. next_step: the command that gets what is missing or looks closer.
+    set_aside: the finding that it would be, where a silence or a baseline accepts it: it passes then.
     """
 
     id: str
@@ -31,6 +32,7 @@ class CriterionResult:
     subject: str = ""
     why: str = ""
     next_step: str = ""
+    set_aside: Finding | None = None
 
 
 @dataclass(frozen=True, slots=True)

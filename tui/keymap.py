@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .actions import ACTIONS, BY_ID, FORBIDDEN_KEYS, SCOPES, scopes_together
 from .messages import tr
-from .state import read_regular
+from .state import read_regular, user_config_file
 
 if TYPE_CHECKING:
     from npulse.core.text import Lang
@@ -122,12 +122,7 @@ def default_keys() -> Bindings:
 
 def user_keymap_path(environ: Mapping[str, str] = os.environ) -> Path:
     """Where the user's own map is looked for; it need not exist."""
-    folder = environ.get("NPULSE_CONFIG_DIR")
-    if folder:
-        return Path(folder) / "keymap.toml"
-    from platformdirs import user_config_path
-
-    return user_config_path("npulse") / "keymap.toml"
+    return user_config_file("keymap.toml", environ)
 
 
 def load_keymap(path: Path | None = None, lang: Lang = "en") -> Keymap:

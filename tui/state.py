@@ -43,6 +43,15 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return user_state_path("npulse")
 
 
+def user_config_file(name: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a file of the user's own settings is looked for; it need not exist."""
+    if folder := environ.get("NPULSE_CONFIG_DIR"):
+        return Path(folder) / name
+    from platformdirs import user_config_path
+
+    return user_config_path("npulse") / name
+
+
 class StateStore:
     """Marks, notes, recent runs and choices. Every change is on disk before the call returns.
 

@@ -21,22 +21,17 @@ from npulse.core.progress import (
 )
 from npulse.core.run.model import Run
 from npulse.core.run.selection import check_round
+from npulse.core.tails import Tails
 
 from .commands import RunFacts, facts_of_run
 from .criteria_file import CriteriaFile
 from .criterion import ORDER
 from .environment import environment_of
 from .here import device_here, environment_here
-from .judge import ALL_ROUNDS, judged
+from .judge import ALL_ROUNDS, Prepare, as_it_is, judged
 
-Prepare = Callable[[Report], Report]
 OnUpdate = Callable[[CheckUp, str], None]
 """What is known so far, and the area that is asked next."""
-
-
-def as_it_is(report: Report) -> Report:
-    """A report as its area made it."""
-    return report
 
 
 def check_up(
@@ -45,6 +40,8 @@ def check_up(
     criteria: CriteriaFile,
     *,
     is_here: bool = False,
+    facts: RunFacts | None = None,
+    tails: Mapping[str, Tails] | None = None,
     prepare: Prepare = as_it_is,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -52,13 +49,14 @@ def check_up(
 ) -> CheckUp:
     """All areas of a run, the newest round of each (or `options.round_name`), against the criteria.
 
-    is_here: environment and cards are this machine's. prepare: what is done to the report of every area
-    before it is judged (silenced findings, those of a baseline). on_update: gets what is there after each
+    is_here: environment and cards are this machine's. facts: what commands are filled in with, in place of
+    the run's own. tails: of a run that is followed, by area. prepare: what is done to every area's report and
+    to missed criteria (silenced findings, those of a baseline). on_update: gets what is there after each
     area. Plug-ins are asked last, about all that was found. An area that cannot be read is incomplete.
     InputError: no such round, or what `options` choose is in no area; Cancelled.
     """
     check_round(run, options)
-    facts = facts_of_run(run)
+    facts = facts_of_run(run) if facts is None else facts
     reports: dict[str, tuple[AreaReport, ...]] = {}
     refused: list[InputError] = []
     has_tables, has_plugins = options.tables, has_analyses(is_cancelled=is_cancelled)
@@ -67,8 +65,9 @@ def check_up(
         check(is_cancelled)
         progress(Progress("check-up", place, len(ORDER), "areas"))
         if on_update is not None and place:
-            on_update(_judged(facts, reports, criteria, options), area)
-        found = _ask(run, area, options, criteria, is_here, refused, progress, is_cancelled)
+            on_update(_judged(facts, reports, criteria, options, prepare), area)
+        asked = replace(options, tails=tails.get(area) if tails is not None else None)
+        found = _ask(run, area, asked, criteria, is_here, refused, progress, is_cancelled)
         reports[area] = tuple(replace(one, report=prepare(one.report)) for one in found)
     if has_plugins:
         for told in plugin_reports(run, reports, options, is_cancelled=is_cancelled):
@@ -78,7 +77,7 @@ def check_up(
             reports = {area: tuple(map(without_tables, several)) for area, several in reports.items()}
     progress(Progress("check-up", len(ORDER), len(ORDER), "areas"))
     _refuse_nothing(run, options, reports, refused)
-    return _judged(facts, reports, criteria, options)
+    return _judged(facts, reports, criteria, options, prepare)
 
 
 def _refuse_nothing(
@@ -97,8 +96,9 @@ def _judged(
     reports: Mapping[str, Sequence[AreaReport]],
     criteria: CriteriaFile,
     options: AnalysisOptions,
+    prepare: Prepare,
 ) -> CheckUp:
-    return judged(facts, reports, criteria, lang=options.lang, round_name=options.round_name)
+    return judged(facts, reports, criteria, lang=options.lang, round_name=options.round_name, prepare=prepare)
 
 
 def _ask(

@@ -6,24 +6,24 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from npulse.core.capture.request import FOLDERS
 from npulse.core.errors import InputError
-from npulse.core.formats.manifest import read_manifest
+from npulse.core.formats.manifest import read_record
 from npulse.core.run.model import Run
 from npulse.core.text import safe_text
 
 MANIFEST = "npulse.round"
 KINDS = ("precision", "overflow", "memory", "performance")
 _PLACEHOLDER = ("python", "train.py")
-_MAX_WORDS, _MAX_CELLS = 200, 1000
+_MAX_CELLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """What commands about a run need to know. command: of the newest round that recorded one, raw words.
 
-    archive: the folder of the rounds, "" where the run is none.
+    archive: the folder that this round lies in, "" where it is none of npulse's own.
     """
 
     path: str
@@ -34,25 +34,23 @@ class RunFacts:
 def facts_of_run(run: Run) -> RunFacts:
     """What the manifests of a run tell, the newest first; broken ones tell nothing. Opens a file or two."""
     root = run.path if run.path.is_dir() else None
-    archive = str(run.path) if any(round_.name for round_ in run.rounds) else ""
     for round_ in reversed(run.rounds):
         for artifact in round_.artifacts:
             if artifact.kind != MANIFEST:
                 continue
-            command = _command_in(artifact.path, root)
+            try:
+                command = read_record(artifact.path, root=root).command
+            except InputError:
+                continue
             if command:
-                return RunFacts(str(run.path), command, archive)
-    return RunFacts(str(run.path), (), archive)
+                return RunFacts(str(run.path), command, _archive_of(artifact.path))
+    return RunFacts(str(run.path))
 
 
-def _command_in(path: Path, root: Path | None) -> tuple[str, ...]:
-    try:
-        words: Any = read_manifest(path, root=root).get("command")
-    except InputError:
-        return ()
-    if not isinstance(words, list) or not 0 < len(words) <= _MAX_WORDS:
-        return ()
-    return tuple(words) if all(isinstance(word, str) for word in words) else ()
+def _archive_of(manifest: Path) -> str:
+    """ARCHIVE/dump/NAME_TIME/round.toml -> ARCHIVE, "" where it is laid out otherwise."""
+    kind_folder = manifest.parent.parent
+    return str(kind_folder.parent) if kind_folder.name in FOLDERS.values() else ""
 
 
 def capture_command(facts: RunFacts, kind: str) -> str:

@@ -40,7 +40,7 @@ class CriteriaFile:
     """What is asked of a run. path: "" for the bundled file.
 
     values: criterion id -> limit, or True and False. asked: ids that the user's own file sets. thresholds:
-    area -> its own thresholds. silences: the [[silence]] tables as they are; `core/gate` reads them.
+    area -> its own thresholds. silences: the [[silence]] tables as they are, for `core/gate`; text: the file.
     """
 
     path: str = ""
@@ -48,6 +48,7 @@ class CriteriaFile:
     asked: frozenset[str] = frozenset()
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     silences: tuple[Mapping[str, Any], ...] = ()
+    text: str = ""
 
     def limit(self, criterion_id: str) -> float | None:
         """The number that is set; None where none is."""
@@ -109,7 +110,12 @@ def parse_criteria(text: str, path: str) -> CriteriaFile:
     values, thresholds, silences = _read(record, _Where(path, text))
     default = default_criteria()
     return CriteriaFile(
-        path, {**default.values, **values}, frozenset(values), {**default.thresholds, **thresholds}, silences
+        path=path,
+        values={**default.values, **values},
+        asked=frozenset(values),
+        thresholds={**default.thresholds, **thresholds},
+        silences=silences,
+        text=text,
     )
 
 

@@ -10,7 +10,7 @@ from npulse.core.doctor.reading import KINDS, read_recorded
 from npulse.core.doctor.report import is_empty, report
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.formats.manifest import read_manifest
+from npulse.core.formats.manifest import read_record
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang
 
@@ -37,7 +37,7 @@ def _of(run: Run, name: str, artifacts: tuple[Artifact, ...], lang: Lang) -> Are
     for artifact in artifacts:
         if artifact.kind == MANIFEST:
             try:
-                told = read_manifest(artifact.path, root=root).get("versions")
+                told = read_record(artifact.path, root=root).settings.get("versions")
             except InputError as error:
                 problems.append(Problem.from_error(error, artifact.relative))
                 continue

@@ -12,14 +12,13 @@ where they are asked for: they would make every run unknown for ever.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from npulse.core.analysis import AreaReport
-from npulse.core.areas import AREAS, area_of
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Report, Verdict, worst_verdict
-from npulse.core.plugins.protocols import OWN_AREA
 from npulse.core.text import Lang, safe_text, say
 
 from .causes import first_of, state_of_all, with_distrust
@@ -27,10 +26,19 @@ from .commands import KINDS, RunFacts, area_command, capture_command, here_comma
 from .criteria_file import CriteriaFile
 from .criterion import CRITERIA, ORDER, Criterion
 from .measured import TAKES, Measured, n_steps
+from .own import AREA, criterion_finding
 from .texts import TEXTS
+from .words import command_of
 
 ALL_ROUNDS = "overflow.all_rounds"
+Prepare = Callable[[Report], Report]
+"""What is done to a report before it is judged: findings that somebody accepts become notes."""
 _SEVERITIES = ("error", "warning")
+
+
+def as_it_is(report: Report) -> Report:
+    """A report as it was made."""
+    return report
 
 
 def judged(
@@ -40,14 +48,19 @@ def judged(
     *,
     lang: Lang = "en",
     round_name: str | None = None,
+    prepare: Prepare = as_it_is,
 ) -> CheckUp:
-    """The check-up of reports that are there. reports: by area, each in the order of the rounds; of several
-    rounds the newest counts (`newest_of`). round_name: the one that was asked for. Opens no file.
+    """The check-up of reports that are there. Opens no file.
+
+    reports: by area, each in the order of the rounds, as `prepare` has made them; of several rounds the
+    newest counts (`newest_of`). round_name: the one that was asked for. prepare: is asked of missed criteria
+    too, each as a report with one finding.
     """
-    found = [
-        _area_state(facts, area, newest_of(area, reports.get(area, ()), criteria), criteria, lang)
-        for area in (*ORDER, *(area for area in reports if area not in ORDER))  # plug-ins' own, last
-    ]
+    found = []
+    others = [area for area in reports if area not in ORDER and reports[area]]  # plug-ins' own, last
+    for area in (*ORDER, *others):
+        chosen = newest_of(area, reports.get(area, ()), criteria)
+        found.append(_area_state(facts, area, chosen, criteria, lang, prepare))
     areas = tuple(with_distrust(found))
     cause = first_of(areas)
     state = state_of_all(areas)
@@ -75,11 +88,18 @@ def newest_of(area: str, reports: Sequence[AreaReport], criteria: CriteriaFile) 
 
 
 def _area_state(
-    facts: RunFacts, area: str, reports: tuple[AreaReport, ...], criteria: CriteriaFile, lang: Lang
+    facts: RunFacts,
+    area: str,
+    reports: tuple[AreaReport, ...],
+    criteria: CriteriaFile,
+    lang: Lang,
+    prepare: Prepare,
 ) -> AreaState:
     told = [one.report for one in reports]
     is_recorded, is_asked = is_judgeable(area, told), criteria.asks_for(area)
-    results = tuple(_results(facts, area, told, criteria, lang, is_recorded))
+    results = tuple(
+        _accepted(facts, one, prepare, lang) for one in _results(facts, area, told, criteria, lang)
+    )
     state = worst_verdict((*(report.verdict for report in told), *(one.state for one in results)))
     missing, next_step = _missing(facts, area, told, results, lang, is_recorded)
     origin = _origin(told)
@@ -111,20 +131,6 @@ def is_judgeable(area: str, reports: Sequence[Report]) -> bool:
     return True
 
 
-def command_of(area: str) -> str:
-    """The word on the command line that opens an area."""
-    if area == OWN_AREA:
-        return "check"
-    return area_of(area).command if any(one.id == area for one in AREAS) else "doctor"
-
-
-def area_title(area: str, lang: Lang) -> str:
-    """What people call it."""
-    if any(one.id == area for one in AREAS):
-        return area_of(area).title[lang == "zh"]
-    return say(TEXTS, f"area-{area}", lang)
-
-
 def _origin(reports: Sequence[Report]) -> Finding | None:
     """The first error of the newest report that has one, else the first warning."""
     for severity in _SEVERITIES:
@@ -138,13 +144,20 @@ def _origin(reports: Sequence[Report]) -> Finding | None:
 # ---- criteria ----
 
 
+def _accepted(facts: RunFacts, one: CriterionResult, prepare: Prepare, lang: Lang) -> CriterionResult:
+    """The result; a miss that somebody accepts passes, and says who."""
+    if one.state != "fail":
+        return one
+    missed = criterion_finding(one, lang)
+    report = prepare(Report(AREA, facts.path, "fail", findings=(missed,), beneath="pass"))
+    left = next(iter(report.findings), None)
+    if left is None or left.severity == "error":
+        return one
+    return replace(one, state="pass", why=left.message, set_aside=left)
+
+
 def _results(
-    facts: RunFacts,
-    area: str,
-    reports: Sequence[Report],
-    criteria: CriteriaFile,
-    lang: Lang,
-    is_recorded: bool,
+    facts: RunFacts, area: str, reports: Sequence[Report], criteria: CriteriaFile, lang: Lang
 ) -> list[CriterionResult]:
     found = []
     for criterion in CRITERIA:
@@ -234,9 +247,7 @@ def _headline(
     """Figures of the criteria, then how much there is to look at."""
     if not reports:
         return missing
-    parts = [
-        f"{one.title[lang == 'zh']} {one.shown}" for one in results if one.value is not None or one.subject
-    ]
+    parts = [_figure_text(one, lang) for one in results if one.value is not None or one.subject]
     if area == "overflow" and not any(one.id == "overflow.min_steps" for one in results):
         steps = n_steps(reports)
         parts += (
@@ -257,3 +268,10 @@ def _headline(
         is_well = all(report.verdict in ("pass", "warn") for report in reports)
         parts = [say(TEXTS, "clean" if is_well else "could-not-judge", lang)]
     return safe_text(", ".join(parts), 400)
+
+
+def _figure_text(result: CriterionResult, lang: Lang) -> str:
+    """Title and figure; what was asked for where it is not met."""
+    text = f"{result.title[lang == 'zh']} {result.shown}"
+    needs = say(TEXTS, "told-needs", lang, needs=result.needs)
+    return text if result.state == "pass" else f"{text} ({needs})"

@@ -51,22 +51,19 @@ def _errors(reports: Sequence[Report]) -> Measured:
     return _count(reports, n, _first(reports))
 
 
-def _sites(reports: Sequence[Report]) -> Measured:
-    n = sum(max(report.counts.get("errors", 0), _n_errors(report)) for report in reports)
-    return _count(reports, n, _first(reports))
+def _loud(count: str) -> Take:
+    """Errors that do not only follow; of more than a report tells one by one the area's own count has the
+    rest. What somebody accepted (`severity_before`) is none."""
 
+    def take(reports: Sequence[Report]) -> Measured:
+        n = 0
+        for report in reports:
+            told = sum(f.severity == "error" and f.role != "inherited" for f in report.findings)
+            accepted = sum(f.figures.get("severity_before") == "error" for f in report.findings)
+            n += max(told, report.counts.get(count, 0) - accepted) if told else 0
+        return _count(reports, n, _first(reports))
 
-def _n_errors(report: Report) -> int:
-    return sum(finding.severity == "error" for finding in report.findings)
-
-
-def _origins(reports: Sequence[Report]) -> Measured:
-    """Errors that are origins; of more than a report explains one by one the area counts the rest."""
-    n = 0
-    for report in reports:
-        told = sum(f.severity == "error" and f.role != "inherited" for f in report.findings)
-        n += max(told, report.counts.get("origin", 0)) if told else 0
-    return _count(reports, n, _first(reports))
+    return take
 
 
 def n_steps(reports: Iterable[Report]) -> int:
@@ -88,13 +85,23 @@ def _leaked(reports: Sequence[Report]) -> Measured:
     looked = [r for r in reports if r.counts.get("leaks") or "leaks_match_the_total" in r.summary]
     if not looked:
         return Measured(None, "unknown", why="no-leak-check")
-    n = sum(report.counts.get("leaked_bytes", 0) for report in looked)
-    return _count(reports, n, _first(looked, lambda rule: "leak" in rule))
+    n = sum(report.counts.get("leaked_bytes", 0) - _accepted_bytes(report) for report in looked)
+    return _count(reports, max(n, 0), _first(looked, lambda rule: "leak" in rule))
+
+
+def _accepted_bytes(report: Report) -> int:
+    """Bytes of leaks that somebody accepted."""
+    accepted = (f.figures for f in report.findings if "severity_before" in f.figures and "leak" in f.rule)
+    sizes = (figures.get("leaked_bytes", figures.get("size_bytes")) for figures in accepted)
+    return sum(size for size in sizes if isinstance(size, int) and not isinstance(size, bool))
 
 
 def _complete(reports: Sequence[Report]) -> Measured:
     """1 where every log ran to its end, 0 where one shows less than there was."""
-    is_short = any(not report.summary.get("is_complete", False) for report in reports)
+    told = [report.summary["is_complete"] for report in reports if "is_complete" in report.summary]
+    if not told:
+        return NOTHING
+    is_short = not all(told)
     state = _whole(reports)
     if is_short:
         return Measured(0.0, "unknown" if state == "unknown" else "incomplete")
@@ -136,9 +143,9 @@ def _summary(key: str, worst: Callable[[Sequence[float]], float]) -> Take:
 
 TAKES: Mapping[str, Take] = {
     "precision.cosine": _cosine,
-    "overflow.origins": _origins,
+    "overflow.origins": _loud("origin"),
     "overflow.min_steps": _steps,
-    "memory.faults": _sites,
+    "memory.faults": _loud("errors"),
     "memory.leaked_bytes": _leaked,
     "memory.complete": _complete,
     "performance.first_token_ms": _summary("first_token_ms", max),

@@ -98,6 +98,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # report
     "told-first": ("look first at: {area}: {why}", "首先查看：{area}：{why}"),
     "told-nothing-first": ("nothing to open first", "没有需要首先查看的面板"),
+    "told-well": ("all that was recorded meets the criteria", "已记录的内容均达到标准"),
     "told-open": ("  open: {command}", "  打开：{command}"),
     "told-criteria": ("criteria: {file}", "标准：{file}"),
     "bundled": ("bundled (npulse check --print-criteria)", "内置（npulse check --print-criteria）"),

@@ -142,7 +142,7 @@ def hide_place(text: str) -> str:
 def _words(report: Report) -> re.Pattern[str] | None:
     """What findings of memory name as kernels, functions and files, or the names of profiles' folders: hidden
     wherever they stand in a text."""
-    if report.command in ("performance", "diff"):
+    if report.command in ("performance", "diff", "check"):
         return _any_of(_folders(report))
     if report.command != "memory":
         return None

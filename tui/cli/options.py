@@ -60,7 +60,7 @@ PluginOption = Annotated[
 NoPluginsOption = Annotated[bool, typer.Option("--no-plugins", help="Use no plug-in (NPULSE_NO_PLUGINS=1).")]
 CriteriaOption = Annotated[
     str | None,
-    typer.Option("--criteria", help="Thresholds, NAME=NUMBER,... (cosine=0.99; near_ratio=0.5)."),
+    typer.Option("--criteria", help="Thresholds, NAME=NUMBER,... (cosine=0.99); of check a file."),
 ]
 
 

@@ -93,6 +93,27 @@ def demo(
     return open_demo(name, lang=o.chosen_lang(lang), plain=plain, jobs=jobs, no_cache=no_cache)
 
 
+@app.command(short_help="All areas against the criteria, what to open first.")
+@o.with_analyse_options
+def check(
+    run: Annotated[Path | None, typer.Argument(help="A run folder or file.")] = None,
+    *,
+    here: Annotated[
+        bool, typer.Option("--here", help="Environment and cards of this machine, not of the run.")
+    ] = False,
+    print_criteria: Annotated[
+        bool, typer.Option("--print-criteria", help="Print the bundled criteria file, to start from.")
+    ] = False,
+    options: o.AnalyseOptions,
+) -> int:
+    """Check a run in every area: pass, warn, fail, unknown or incomplete; what to open first and why."""
+    from . import check as command
+
+    if print_criteria:
+        return command.print_criteria()
+    return command.run_check(options, run, is_here=here)
+
+
 @app.command(short_help="Compare two captures, name the origin.")
 @o.with_analyse_options
 def precision(

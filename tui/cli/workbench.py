@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 from npulse.core.errors import InputError, UsageError
 from npulse.core.text import Lang, safe_text
 
+from ..state import user_config_file
 from .options import emit, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
+    from npulse.core.analysis import AreaReport
+    from npulse.core.checkup.criteria_file import CriteriaFile
     from npulse.core.findings import Finding
     from npulse.core.run.model import Run
 
@@ -136,11 +139,13 @@ def print_triage(
     limit_blas_threads()
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.areas import AREAS
+    from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.findings import worst_exit_code
     from npulse.core.plugins.analyses import added_plugin_reports, has_analyses, without_tables
     from npulse.core.report import render, verdict_line
     from npulse.core.run.discover import discover
 
+    criteria = criteria_in_force(None, user_config_file("criteria.toml"))
     progress = stderr_progress(lang)
     options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache), source_roots=source_roots)
     has_plugins = has_analyses()
@@ -159,6 +164,8 @@ def print_triage(
         for note in one.notes:
             talk(f"npulse: {note}")
     emit([f"npulse  {safe_text(str(run.path))}\n"])
+    if found:
+        emit(f"{line}\n" for line in _check_up_lines(run, by_area, criteria, lang))
     if len(found) > 1:
         emit(verdict_line(one.report, lang) for one in found)
     for one in found:
@@ -169,6 +176,24 @@ def print_triage(
         emit(f"! {safe_text(p.artifact)}  {p.kind}: {safe_text(p.message)}\n" for p in run.problems)
     emit(_inventory(run, lang))
     return worst_exit_code(one.report.exit_code() for one in found)
+
+
+def _check_up_lines(
+    run: Run, by_area: Mapping[str, Sequence[AreaReport]], criteria: CriteriaFile, lang: Lang
+) -> Iterator[str]:
+    """The check-up of the reports that are there anyway, with what the run tells of its environment."""
+    from npulse.core.checkup.commands import facts_of_run
+    from npulse.core.checkup.environment import environment_of
+    from npulse.core.checkup.judge import judged
+    from npulse.core.checkup.report import report
+    from npulse.core.report import verdict_line
+
+    environment = environment_of(run, lang=lang)
+    reports = {**by_area, "environment": () if environment is None else (environment,)}
+    told = report(judged(facts_of_run(run), reports, criteria, lang=lang), lang)
+    yield verdict_line(told, lang).rstrip("\n")
+    yield from told.told
+    yield ""
 
 
 def _inventory(run: Run, lang: Lang) -> Iterator[str]:

@@ -503,7 +503,9 @@ def test_triage_prints_all_pairs_verdicts_first_and_the_inventory_last(
     told = capsys.readouterr()
     lines = told.out.splitlines()
     assert told.err == ""
-    heads = lines[1 : lines.index("", 1)]
+    assert lines[1].startswith("check: verdict FAIL") and lines[2].startswith("look first at: Precision")
+    begin = lines.index("", 1) + 1
+    heads = lines[begin : lines.index("", begin)]
     assert [line.split()[0] for line in heads] == ["precision:", "precision:", "overflow:"]
     assert [line.split()[2] for line in heads] == ["PASS", "FAIL", "PASS"]
     assert [line for line in lines[1:] if line.startswith(("precision: ", "overflow: "))] == heads * 2

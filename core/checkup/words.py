@@ -1,0 +1,39 @@
+"""What areas are called, in sentences and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from npulse.core.areas import AREAS, all_rules, area_of
+from npulse.core.findings import Finding
+from npulse.core.plugins.protocols import OWN_AREA
+from npulse.core.text import Lang, safe_text, say
+
+from .texts import TEXTS
+
+_IDS = frozenset(area.id for area in AREAS)
+_LONG = 300
+
+
+def command_of(area: str) -> str:
+    """The word on the command line that opens an area."""
+    if area == OWN_AREA:
+        return "check"
+    return area_of(area).command if area in _IDS else "doctor"
+
+
+def area_title(area: str, lang: Lang) -> str:
+    """What people call it."""
+    return area_of(area).title[lang == "zh"] if area in _IDS else say(TEXTS, f"area-{area}", lang)
+
+
+def origin_text(origin: Finding, lang: Lang) -> str:
+    """The subject of a finding and what its rule is called."""
+    title = _titles().get(origin.rule, (origin.rule, origin.rule))[lang == "zh"]
+    return say(TEXTS, "first-is", lang, subject=safe_text(origin.subject, _LONG), title=title)
+
+
+@cache
+def _titles() -> Mapping[str, tuple[str, str]]:
+    return {rule.id: rule.title for rule in all_rules()}

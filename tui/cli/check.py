@@ -1,0 +1,71 @@
+"""`npulse check`: all areas against the criteria; which to open first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from npulse.core.errors import UsageError
+from npulse.core.findings import Report
+
+from ..state import user_config_file
+from .analyse import asked_of, written
+from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk
+from .progress import end_progress, stderr_progress
+
+CRITERIA_FILE = "criteria.toml"
+
+
+def print_criteria() -> int:
+    """The bundled criteria file, to start from."""
+    from npulse.core.checkup.criteria_file import default_text
+
+    emit([default_text()])
+    return 0
+
+
+def run_check(options: AnalyseOptions, path: Path | None, *, is_here: bool = False) -> int:
+    """The check-up of a run; returns the exit code."""
+    if path is None:
+        raise UsageError("give one run", hint="npulse check RUN; npulse check --print-criteria")
+    from npulse.core.checkup.check import check_up
+    from npulse.core.checkup.commands import RunFacts
+    from npulse.core.checkup.report import report
+    from npulse.core.checkup.run_report import criteria_in_force, silences_of
+    from npulse.core.gate import Gate
+    from npulse.core.report import masked
+    from npulse.core.run.discover import discover
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
+    lang = chosen_lang(options.lang)
+    format_name = chosen_format(options.format_name, options.output)
+    criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
+    gate = Gate(date.today(), silences_of(criteria), lang=lang)
+
+    def prepared(told: Report) -> Report:
+        told = gate.prepare(told)
+        return masked(told) if options.mask else told  # each area knows best which of its words are names
+
+    try:
+        progress = stderr_progress(lang)
+        run = discover(path, progress=progress)
+        found = check_up(
+            run,
+            replace(asked_of(options), criteria=None),
+            criteria,
+            is_here=is_here,
+            facts=RunFacts(str(run.path)) if options.mask else None,  # the command line of a job is private
+            prepare=prepared,
+            progress=progress,
+        )
+    finally:
+        end_progress()
+    told = report(found, lang, tables=options.tables)
+    if gate:
+        for note in gate.notes(told.findings):
+            talk(f"npulse: {note}")
+    if options.mask:  # so that the rounds' folders are known by their names, which stand in commands
+        told = replace(told, artifacts=run.artifacts)
+    return written(told, format_name, options, [path])
