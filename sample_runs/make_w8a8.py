@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from npulse.core.errors import UsageError
 
-from . import make_attention, make_kernel
+from . import make_attention, make_kernel, make_profile
 from .dump_writer import DumpHook, write
 from .w8a8.model import model as net
 
@@ -273,16 +273,13 @@ note = "{note}"
 layout = "msprobe 26.x"
 model = "model/model.py sha256:{model_sha256}"
 
-[device]
-before = "none: simulated, no NPU"
-after = "none: simulated, no NPU"
-
 [input]
 sha256 = "{input_sha256}"
 token_ids = {token_ids}
 rare_token = {rare_token}
 
 [recorded]
+outcome = "recorded"
 task = "statistics"
 level = "L0"
 {module_list}tensor_list = {tensor_list}
@@ -407,6 +404,7 @@ def make(folder: Path, say: Callable[[str], None] = lambda text: None) -> None:
             text += calibration_tables(input_absmax)
         if cache_absmax is not None:
             text += cache_tables(cache_absmax)
+        text += make_profile.make_round(folder, setup.name)
         write(root / "round.toml", text.encode())
         say(f"{setup.name}: {len(hook.entries)} entries, {hook.n_tensor_files} tensors")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import zipfile
@@ -14,6 +15,9 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.api import first_overflow, memory
+from npulse.core.areas import AREAS
+from npulse.core.findings import Report
+from npulse.core.run.discover import discover
 from npulse.sample_runs import sample_path
 
 W8A8 = sample_path("w8a8")
@@ -172,3 +176,132 @@ def test_npulse_shows_the_line_that_writes_without_being_told_where_the_source_l
 def test_npulse_calls_later_rounds_clean_and_complete(name: str) -> None:
     report = memory(W8A8, options=AnalysisOptions(round_name=name)).report
     assert report.verdict == "pass" and not [one for one in report.findings if one.severity == "error"]
+
+
+# ---- performance and device ----
+
+
+def kernels(name: str) -> list[dict[str, str]]:
+    (path,) = (W8A8 / name / "prof").rglob("kernel_details.csv")
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def total_us(name: str, type_: str = "") -> float:
+    return sum(float(row["Duration(us)"]) for row in kernels(name) if type_ in ("", row["Type"]))
+
+
+def test_gathers_take_13_percent_until_the_cache_is_int8() -> None:
+    shares = {name: total_us(name, "GatherV2") / total_us(name) for name in ROUNDS}
+    assert 0.125 < shares["round1"] < 0.135 and 0.125 < shares["round2"] < 0.135
+    assert 0.45 < total_us("round3", "GatherV2") / total_us("round2", "GatherV2") < 0.55
+    assert total_us("round3") < 0.95 * total_us("round2")
+
+
+def test_a_gather_takes_as_long_as_its_bytes() -> None:
+    """Bytes of the output, read and written, at 510 GB/s; 2.5 us to start; one percent of jitter."""
+    item_bytes = {"DT_BF16": 2, "INT8": 1}
+    for name in ("round2", "round3"):
+        for row in kernels(name):
+            if row["Type"] == "GatherV2":
+                n = int(np.prod([int(size) for size in row["Output Shapes"].strip('"').split(",")]))
+                expected = 2.5 + 2 * n * item_bytes[row["Output Data Types"]] / 510e3
+                assert float(row["Duration(us)"]) == pytest.approx(expected, rel=0.0101)
+
+
+def test_from_round_2_on_inputs_are_quantised_by_an_operator_of_their_own() -> None:
+    n_linear = sum(row["Type"] == "QuantBatchMatmulV3" for row in kernels("round2"))
+    counts = {name: sum(row["Type"] == "DynamicQuant" for row in kernels(name)) for name in ROUNDS}
+    assert counts == {"round1": 0, "round2": n_linear, "round3": n_linear}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_kernels_follow_one_another_on_the_clock(name: str) -> None:
+    rows = kernels(name)
+    starts = [int(row["Start Time(us)"].strip().replace(".", "")) for row in rows]
+    ends = [
+        start + int(row["Duration(us)"].replace(".", "")) for start, row in zip(starts, rows, strict=True)
+    ]
+    waits = [int(row["Wait Time(us)"].replace(".", "")) for row in rows]
+    assert waits == [0, *(start - end for start, end in zip(starts[1:], ends, strict=False))]
+    assert min(waits) >= 0 and {row["Step Id"] for row in rows} == {"0", "1", "2"}
+
+
+def test_the_card_of_round_1_settles_where_heat_and_air_agree() -> None:
+    """At rest: temperature = ambient + resistance * power, frequency falls by 40 MHz a kelvin above 84 C."""
+    text = (W8A8 / "round1" / "device" / "npu_smi_common.txt").read_text()
+    read = {key.strip(): float(value) for key, value in re.findall(r"\t([^:\n]+): ([\d.]+)\n", text)}
+    temperature, frequency = 88.0, read["Aicore curFreq(MHZ)"]
+    assert abs(frequency - (1800 - 40 * (temperature - 84))) < 40, "temperature is written in whole degrees"
+    power = 92 + 214 * (frequency / 1800) ** 2
+    assert read["NPU Real-time Power(W)"] == pytest.approx(power, abs=0.2)
+    assert 26 + 0.232 * power == pytest.approx(temperature, abs=0.5)
+
+
+# ---- what npulse says, area by area and round by round ----
+
+EXPECTED = {
+    "round1": {
+        "device": "warn",
+        "precision": "fail",
+        "overflow": "fail",
+        "memory": "fail",
+        "performance": "warn",
+    },
+    "round2": {
+        "device": "pass",
+        "precision": "warn",
+        "overflow": "pass",
+        "memory": "pass",
+        "performance": "warn",
+    },
+    "round3": {
+        "device": "pass",
+        "precision": "fail",
+        "overflow": "pass",
+        "memory": "pass",
+        "performance": "warn",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[tuple[str, str], Report]:
+    run = discover(W8A8)
+    areas = [area for area in AREAS if area.is_built]
+    told = {area.id: area.reports_of(run, AnalysisOptions(cache=None)) for area in areas}
+    found: dict[tuple[str, str], Report] = {}
+    for area in AREAS:
+        for one in told.get(area.id, ()):
+            found.setdefault((one.round, area.id), one.report)
+    return found
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_every_area_of_every_round_has_the_verdict_of_the_story(
+    name: str, reports: dict[tuple[str, str], Report]
+) -> None:
+    assert {area: reports[name, area].verdict for area in EXPECTED[name]} == EXPECTED[name]
+
+
+def test_figures_of_the_hot_card_are_not_trusted(reports: dict[tuple[str, str], Report]) -> None:
+    rules = {name: {one.rule for one in reports[name, "performance"].findings} for name in ROUNDS}
+    assert {name: "performance.device" in found for name, found in rules.items()} == {
+        **{"round1": True, "round2": False, "round3": False}
+    }
+    hot = {one.rule for one in reports["round1", "device"].findings}
+    assert {"device.temperature", "device.frequency"} <= hot
+
+
+def test_the_gathers_are_named_as_reads_of_a_cache_and_as_faster_in_round_3(
+    reports: dict[tuple[str, str], Report],
+) -> None:
+    for name in ROUNDS:
+        (gather,) = [
+            one for one in reports[name, "performance"].findings if one.rule == "performance.kv-gather"
+        ]
+        share = 100 * total_us(name, "GatherV2") / total_us(name)
+        assert gather.figures["share_percent"] == pytest.approx(share, abs=0.01)
+    faster = [
+        one for one in reports["round3", "performance"].findings if one.rule == "performance.operator-faster"
+    ]
+    assert "GatherV2" in {one.subject for one in faster}
