@@ -140,8 +140,8 @@ def _from_json(body: Any, path: Path) -> Baseline:
     if body.get("schema") != SCHEMA:
         schema = safe_text(str(body.get("schema")), 20)
         raise wrong(f"a report of schema {schema} is not known; this npulse reads {SCHEMA}")
-    verdict, command, run = body["verdict"], body.get("command"), body.get("run")
-    if verdict not in get_args(Verdict) or not isinstance(command, str) or not isinstance(run, str):
+    verdict, command, run = _verdict(body["verdict"]), body.get("command"), body.get("run")
+    if verdict is None or not isinstance(command, str) or not isinstance(run, str):
         raise wrong("'verdict', 'command' or 'run' is not what npulse writes")
     if len(body["findings"]) > MAX_FINDINGS:
         raise wrong(f"more than {MAX_FINDINGS:,} findings are not read")
@@ -183,10 +183,15 @@ def _verdicts(summary: Any) -> dict[str, Verdict]:
         areas = {str(one.get("area")): one for one in areas if isinstance(one, dict)}
     found: dict[str, Verdict] = {}
     for area, entry in areas.items() if isinstance(areas, dict) else ():
-        told = entry.get("state", entry.get("verdict")) if isinstance(entry, dict) else entry
-        if told in get_args(Verdict):
+        told = _verdict(entry.get("state", entry.get("verdict")) if isinstance(entry, dict) else entry)
+        if told is not None:
             found[area] = told
     return found
+
+
+def _verdict(value: object) -> Verdict | None:
+    known: tuple[Verdict, ...] = get_args(Verdict)
+    return next((one for one in known if one == value), None)
 
 
 def _n_ranks(artifacts: Any) -> int:
