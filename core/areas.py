@@ -55,7 +55,13 @@ class Area:
         progress: ProgressCallback = ignore_progress,
         is_cancelled: IsCancelled = never_cancelled,
     ) -> tuple[AreaReport, ...]:
-        """All that the area can say of a run, round by round; () where it finds nothing of its own."""
+        """All that the area can say of a run, round by round; () where it finds nothing of its own.
+
+        Of an opened pack that holds less than the area needs: what it said of the whole run, as recorded.
+        """
+        recorded = self._recorded(run, options)
+        if recorded is not None:
+            return recorded
         module = import_module(self.reports, __package__)
         found: tuple[AreaReport, ...] = module.reports_of(
             run, options, progress=progress, is_cancelled=is_cancelled
@@ -70,10 +76,21 @@ class Area:
         progress: ProgressCallback = ignore_progress,
         is_cancelled: IsCancelled = never_cancelled,
     ) -> AreaReport:
-        """The one report that the paths and options of a command mean. InputError, UsageError."""
+        """The one report that the paths and options of a command mean. InputError, UsageError.
+
+        Of an opened pack that holds less than the area needs: the newest round's first one as recorded; where
+        the options choose something, it is made of what is there and is incomplete.
+        """
+        from .packs.recorded import is_short, newest_recorded, with_gap
+
+        if len(paths) == 1 and is_short(paths[0], self.id):
+            recorded = newest_recorded(paths[0], self.id, options)
+            if recorded is not None:
+                return recorded
         module = import_module(self.reports, __package__)
         found: AreaReport = module.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
-        return found
+        gaps = [path for path in paths if is_short(path, self.id)]
+        return with_gap(found, gaps) if gaps else found
 
     def newest_of(
         self,
@@ -84,6 +101,11 @@ class Area:
         is_cancelled: IsCancelled = never_cancelled,
     ) -> Newest | None:
         """The newest round that the area can read, looked at alone; None where it finds nothing."""
+        recorded = self._recorded(run, options)
+        if recorded is not None:
+            from .analysis import Newest
+
+            return Newest(recorded[-1]) if recorded else None
         module = import_module(self.reports, __package__)
         found: Newest | None = module.newest_of(run, options, progress=progress, is_cancelled=is_cancelled)
         return found
@@ -92,9 +114,16 @@ class Area:
         self, before: Newest, after: Newest, options: AnalysisOptions, names: tuple[str, str]
     ) -> AreaReport | None:
         """What more the area says of two rounds; None where that is nothing. names: of their runs."""
+        if before.analysis is None or after.analysis is None:  # as recorded in a pack
+            return None
         changes_of = getattr(import_module(self.reports, __package__), "changes_of", None)
         found: AreaReport | None = changes_of and changes_of(before, after, options, names)
         return found
+
+    def _recorded(self, run: Run, options: AnalysisOptions) -> tuple[AreaReport, ...] | None:
+        from .packs.recorded import recorded_reports
+
+        return recorded_reports(run.path, self.id, options.round_name, options.lang)
 
 
 AREAS: tuple[Area, ...] = (

@@ -31,11 +31,11 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.calls",),
     ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
     ("core.precision", "core.memory", "core.performance"),
-    ("core.capture", "core.watch", "core.gate"),
+    ("core.capture", "core.watch", "core.gate", "core.packs"),
     ("core.areas",),
     ("core.checkup", "core.report"),  # asks every area; writes what it says
     ("core.diff", "core.follow", "core.rounds", "core.guide"),
-    ("core.dossier",),  # all of them together, for a report
+    ("core.dossier", "core.packing"),  # all of them together, for a report; for somebody elsewhere
     ("core.api",),
     ("keymaps", "sample_runs"),
     ("tui",),

@@ -13,7 +13,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ MAX_RECENT = 50
 MAX_MARKS = 10_000
 MAX_NOTE_CHARACTERS = 4_000
 MAX_FIELD_CHARACTERS = 4_000
+MAX_RECORDINGS = 20
+MAX_STEPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,25 @@ class StateStore:
         """Remember them."""
         kept = {name: value[:MAX_FIELD_CHARACTERS] for name, value in fields.items()}
         self._save(_run_file(run, "captures"), {"path": run, "fields": kept})
+
+    def recordings(self, run: str) -> dict[str, tuple[str, ...]]:
+        """Commands that were recorded in a run, by name, oldest first."""
+        found = self._load(_run_file(run, "recordings")).get("recordings")
+        if not isinstance(found, dict):
+            return {}
+        return {
+            str(name): tuple(
+                step[:MAX_NOTE_CHARACTERS] for step in steps[:MAX_STEPS] if isinstance(step, str)
+            )
+            for name, steps in list(found.items())[-MAX_RECORDINGS:]
+            if isinstance(steps, list)
+        }
+
+    def keep_recording(self, run: str, name: str, steps: Sequence[str]) -> None:
+        """Keep a recording under a name; the oldest go when there are more than MAX_RECORDINGS."""
+        kept = {**self.recordings(run), name: list(steps)[:MAX_STEPS]}
+        newest = dict(list(kept.items())[-MAX_RECORDINGS:])
+        self._save(_run_file(run, "recordings"), {"path": run, "recordings": newest})
 
     def recent(self) -> list[RecentRun]:
         """Runs opened before, newest first."""

@@ -10,10 +10,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from npulse.core.errors import InputError
-from npulse.core.files import open_input
+from npulse.core.files import open_input, stamp_of
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -125,8 +126,15 @@ def _put(beside: Path, folder: Path) -> None:
 
 def _known(folder: Path) -> PackManifest | None:
     """The manifest of a pack that was unpacked whole; None where there is none."""
+    stamp = stamp_of(folder / NAME)
+    return _manifest_in(folder, stamp) if stamp is not None else None
+
+
+@lru_cache(maxsize=8)
+def _manifest_in(folder: Path, stamp: tuple[int, int, int]) -> PackManifest | None:
+    """Asked for again by every area; the stamp says whether it is still the same."""
     try:
-        file, size_bytes = open_input(folder / NAME)
+        file, _ = open_input(folder / NAME)
     except InputError:
         return None
     with file:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from npulse.core.analysis import AreaReport
+from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.errors import InputError
+from npulse.core.figures import size_text
 from npulse.core.files import open_input
 from npulse.core.findings import (
     Completeness,
@@ -21,8 +22,9 @@ from npulse.core.findings import (
     Role,
     Severity,
     Verdict,
+    with_problems,
 )
-from npulse.core.run.model import Artifact, Run
+from npulse.core.run.model import Artifact
 from npulse.core.text import Lang, say
 
 from .opening import OpenedPack, pack_of
@@ -38,27 +40,55 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 }
 
 
+def is_short(run: Path, area: str) -> bool:
+    """Whether a path is the run of an opened pack that holds less than the area needs."""
+    pack = pack_of(run)
+    return pack is not None and area in pack.manifest.recorded
+
+
 def recorded_reports(
-    run: Run, area: str, round_name: str | None, lang: Lang
+    run: Path, area: str, round_name: str | None, lang: Lang
 ) -> tuple[AreaReport, ...] | None:
     """What an area said of the whole run, where the pack that was opened holds less; None where it is to be
     asked itself. round_name: only that round."""
-    pack = pack_of(run.path)
+    pack = pack_of(run)
     if pack is None or area not in pack.manifest.recorded:
         return None
-    note = say(TEXTS, "recorded", lang, made=pack.manifest.made, npulse=pack.manifest.npulse)
-    facts = {"made": pack.manifest.made, "npulse": pack.manifest.npulse, "run": pack.manifest.path}
+    made = pack.manifest.made
+    note = say(TEXTS, "recorded", lang, made=made, npulse=pack.manifest.npulse)
+    facts = {"made": made, "npulse": pack.manifest.npulse, "run": pack.manifest.path}
     found = []
     for told in all_recorded(pack, area):
         if round_name is None or told.round == round_name:
             report = replace(
                 told.report,
-                run=str(run.path),
+                run=str(run),
                 summary={**told.report.summary, "recorded": facts},
                 told=(note, *told.report.told),
             )
             found.append(replace(told, report=report, notes=(note, *told.notes)))
     return tuple(found)
+
+
+def newest_recorded(run: Path, area: str, options: AnalysisOptions) -> AreaReport | None:
+    """The first report of the newest round as recorded; None where the options ask for something else."""
+    chosen = (options.pair_name, options.rank, options.step, options.criteria)
+    if options.tables or any(one is not None for one in chosen):
+        return None
+    found = recorded_reports(run, area, options.round_name, options.lang)
+    return next((one for one in found if one.round == found[-1].round), None) if found else None
+
+
+def with_gap(told: AreaReport, runs: Sequence[Path]) -> AreaReport:
+    """A report that was made of a pack that holds less than the area needs: never a pass."""
+    packs = [pack.manifest for run in runs if (pack := pack_of(run)) is not None]
+    hint = "without further options the report of the whole run is shown as it was recorded"
+    gaps = []
+    for one in packs:
+        size = size_text(one.left_out_bytes)
+        message = f"{one.n_left_out:,} files of the run ({size}) are not in this pack"
+        gaps.append(Problem(one.name, "missing", message, hint=hint))
+    return replace(told, report=with_problems(told.report, gaps))
 
 
 def all_recorded(pack: OpenedPack, area: str) -> tuple[AreaReport, ...]:

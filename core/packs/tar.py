@@ -49,6 +49,7 @@ class Unpacking:
         while True:
             head = self._read(BLOCK)
             if not head.strip(b"\0"):
+                self._end()
                 return
             yield self._member(head)
 
@@ -71,6 +72,16 @@ class Unpacking:
         if info.size < 0 or info.size > self._most:
             raise self.wrong(f"it would unpack to more than {self._most:,} bytes")
         return Member(info.name, info.size, max(0, int(info.mtime)))
+
+    def _end(self) -> None:
+        """The rest, which is empty; gzip's own checksum stands behind it."""
+        try:
+            while piece := self._zip.read(CHUNK):
+                self._out += len(piece)
+                if piece.strip(b"\0") or self._out > self._most:
+                    raise self.wrong("something stands behind its end")
+        except (EOFError, zlib.error, OSError) as error:
+            raise self.wrong("it is cut off or damaged; copy it again") from error
 
     def _read(self, size: int) -> bytes:
         """Exactly so many bytes."""

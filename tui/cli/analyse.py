@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from npulse.core.areas import area_of
 from npulse.core.errors import UsageError
 
-from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk, user_cache, version
+from .options import AnalyseOptions, chosen_format, chosen_lang, emit, opened, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], *
     limit_blas_threads()
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)  # a wrong one is told before the work
+    paths = [opened(path) for path in paths]
     _refuse_the_same(paths)
     try:
         asked = replace(asked_of(options), **own)
@@ -70,6 +71,7 @@ def run_diff(
 
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
+    before, after = opened(before), opened(after)
     rounds = (options.round_name, round_b)
     if before == after and rounds == (None, None):
         from ..state import StateStore

@@ -21,6 +21,7 @@ COMMANDS = (
     "config",
     "doctor",
     "capture",
+    "pack",
     "guide",
     "plugin",
     "serve",
@@ -29,7 +30,7 @@ COMMANDS = (
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
     *("recheck", "merge"),
-    *("report", "cache", "pack"),
+    *("report", "cache"),
 )
 """Words that will be commands: naming one is never a path by accident."""
 

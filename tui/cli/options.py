@@ -112,6 +112,20 @@ def user_cache(no_cache: bool) -> Cache | None:
     return default_cache(os.environ.get("NPULSE_CACHE_DIR"))
 
 
+def opened(path: Path) -> Path:
+    """The run that a path stands for: a pack (npulse pack) is unpacked into the cache folder first."""
+    from npulse.core.packs.opening import is_archive, open_pack
+
+    if not path.is_file() or not is_archive(path):
+        return path
+    from npulse.core.cache import default_cache
+
+    pack = open_pack(path, default_cache(os.environ.get("NPULSE_CACHE_DIR")).folder)
+    made = pack.manifest
+    talk(f"npulse: {path} is a pack of {made.path}, made on {made.made} by npulse {made.npulse}")
+    return pack.run
+
+
 def check_seconds(seconds: float | None, option: str) -> None:
     """UsageError for a time that is no number of seconds: nan passes every lower limit, inf never ends."""
     if seconds is not None and not math.isfinite(seconds):

@@ -258,6 +258,30 @@ def rounds(
     return run_rounds(options, archive, baseline=baseline, mark_baseline=mark_baseline)
 
 
+@app.command(short_help="What the findings of a run need, in one file.")
+def pack(
+    run: Annotated[Path, typer.Argument(help="Run folder or file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The pack, a .tar.gz.")],
+    *,
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            "--max-bytes", min=0, help="Of all files together, before packing; of tensors the worst go first."
+        ),
+    ] = 64 << 20,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
+    lang: o.LangOption = None,
+) -> int:
+    """Pack a run to hand it over: texts, tables, the worst tensors, every area's report, marks and notes.
+
+    Paths and names are in it as they are. It opens anywhere: npulse x.tar.gz
+    """
+    from .pack import run_pack
+
+    return run_pack(run, output, max_bytes=max_bytes, jobs=jobs, no_cache=no_cache, lang=o.chosen_lang(lang))
+
+
 @app.command(short_help="Follow a folder, one line a finding.")
 def watch(
     path: Annotated[Path, typer.Argument(help="The folder (or file) that tools write into.", metavar="DIR")],

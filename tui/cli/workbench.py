@@ -13,7 +13,7 @@ from npulse.core.errors import InputError, UsageError
 from npulse.core.text import Lang, safe_text
 
 from ..state import user_config_file
-from .options import emit, talk, user_cache, version
+from .options import emit, opened, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def open_workbench(
     """Open the workbench; without a terminal (or with --plain) print what it would show."""
     if path is not None and not os.path.lexists(path):
         raise InputError("no such file or folder", path=path, hint="npulse --help lists the commands")
+    path = opened(path) if path is not None else None
     for root in source_roots:
         if not root.is_dir():
             raise InputError("not a folder", path=root, hint="--source-root takes folders with sources")
@@ -89,8 +90,8 @@ def open_workbench(
         if followed.at_start or followed.on_finding is not None:
             talk(f"npulse: {_say('no-follow', lang)}")
         return print_triage(path, lang, jobs=jobs, no_cache=no_cache, source_roots=source_roots)
-    opened = str(path) if path is not None else None
-    return _run_screen(opened, pane, lang, jobs, no_cache, source_roots=source_roots, followed=followed)
+    shown = str(path) if path is not None else None
+    return _run_screen(shown, pane, lang, jobs, no_cache, source_roots=source_roots, followed=followed)
 
 
 def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_cache: bool = False) -> int:
