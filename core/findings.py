@@ -68,11 +68,21 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of source text: its number, the text, whether it is the one that is meant."""
+
+    number: int
+    text: str
+    is_marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to look at. The first finding of a report is the one to look at first.
 
     source: the user's line that made the call, 'file:line code', as it stands in the message; "" if unknown.
-    told: evidence as aligned lines for people (programs read figures and related).
+    told: evidence as aligned lines for people (programs read figures and related). code: source text around
+    the place, where it was at hand.
     """
 
     area: str
@@ -87,6 +97,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     location: Location = Location()
     told: tuple[str, ...] = ()
+    code: tuple[CodeLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .figures import number
-from .findings import Finding, Report
+from .findings import CodeLine, Finding, Report
 from .table import Table
 from .text import Lang
 
@@ -26,15 +26,6 @@ ViewT = TypeVar("ViewT", bound="AreaView")
 
 Draw = Callable[[int, bool], Sequence[str]]
 """(width in cells, ASCII alone) -> lines of at most that width."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLine:
-    """A line of source text: its number, the text, whether it is the one that is meant."""
-
-    number: int
-    text: str
-    is_marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

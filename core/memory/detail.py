@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from npulse.core.text import Lang, safe_text, say
-from npulse.core.views import CodeLine, Detail, Source
+from npulse.core.text import Lang, say
+from npulse.core.views import Detail, Source
 
 from .analyse import Memory
 from .drawing import draw, has_picture
-from .excerpts import Excerpt
+from .excerpts import Excerpt, code_lines
 from .explain import message_of, next_of
 from .faults import Access, Fault, Frame
 from .figures import hexadecimal, place_text, shown_name, site_figures, subject_of
@@ -62,12 +62,6 @@ def _source(site: Site, excerpt: Excerpt, lang: Lang) -> Source | None:
 
 def _drawn(fault: Fault, width: int, is_ascii: bool) -> tuple[str, ...]:
     return draw(fault.block, fault.access, width, is_ascii=is_ascii)
-
-
-def code_lines(excerpt: Excerpt) -> tuple[CodeLine, ...]:
-    return tuple(
-        CodeLine(number, safe_text(text, 300), number == excerpt.marked) for number, text in excerpt.lines
-    )
 
 
 def facts_of(site: Site) -> Iterator[tuple[str, str]]:

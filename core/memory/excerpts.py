@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npulse.core.errors import InputError
+from npulse.core.findings import CodeLine
 from npulse.core.formats.source_text import read_lines
+from npulse.core.text import safe_text
 
 from .faults import Frame
 from .places import Missing, SourceHit, SourceRoots
@@ -38,6 +40,13 @@ class Excerpt:
     @property
     def marked(self) -> int | None:
         return None if self.hit is None else self.hit.line
+
+
+def code_lines(excerpt: Excerpt) -> tuple[CodeLine, ...]:
+    """The lines as they are shown."""
+    return tuple(
+        CodeLine(number, safe_text(text, 300), number == excerpt.marked) for number, text in excerpt.lines
+    )
 
 
 def excerpts_of(sites: Sequence[Site], roots: SourceRoots) -> Mapping[Key, tuple[Excerpt, ...]]:

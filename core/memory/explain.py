@@ -12,6 +12,7 @@ from npulse.core.text import Lang, safe_text, say
 from .advice import gap_text, next_step, why
 from .analyse import Memory
 from .drawing import draw, has_picture
+from .excerpts import code_lines
 from .faults import LogTrust
 from .figures import (
     AREA,
@@ -86,6 +87,7 @@ def site_finding(found: Memory, place: int, lang: Lang) -> Finding:
         related=tuple(_related(found, site)),
         location=location_of(site),
         told=tuple(_told(found, site, lang)),
+        code=next(filter(None, map(code_lines, found.excerpts.get(site.key, ()))), ()),
     )
 
 

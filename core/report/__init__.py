@@ -2,10 +2,12 @@
 
 from .dossier import Dossier, dossier_of
 from .mask import masked
+from .mask_whole import masked_dossier
 from .write import (
     FORMATS,
     WHOLE_FORMATS,
     format_of,
+    refuse_early,
     render,
     render_whole,
     verdict_line,
@@ -21,6 +23,8 @@ __all__ = [
     "dossier_of",
     "format_of",
     "masked",
+    "masked_dossier",
+    "refuse_early",
     "render",
     "render_whole",
     "verdict_line",

@@ -175,6 +175,7 @@ def check_up_dict(check_up: CheckUp) -> dict[str, Any]:
         "run": check_up.run,
         "round": check_up.round or None,
         "verdict": check_up.state,
+        "criteria_file": check_up.criteria_file or None,
         "first": check_up.first or None,
         "why_first": check_up.why_first,
         "areas": [_area_dict(area) for area in check_up.areas],
@@ -186,6 +187,7 @@ def _area_dict(area: AreaState) -> dict[str, Any]:
         "area": area.area,
         "verdict": area.state,
         "headline": area.headline,
+        "is_counted": area.is_counted,
         "is_trusted": area.is_trusted,
         "distrusted_by": area.distrusted_by or None,
         "missing": area.missing,
@@ -207,4 +209,5 @@ def _criterion_dict(one: CriterionResult) -> dict[str, Any]:
         "subject": one.subject,
         "why": one.why,
         "next": one.next_step,
+        "set_aside": one.set_aside and finding_dict(one.set_aside),
     }

@@ -1,6 +1,6 @@
 """JUnit XML of a check-up: one test case a criterion, as CI systems show it.
 
-    pass         a case that passed
+    pass         a case that passed; what a silence or a baseline accepts, with its words in <system-out>
     warn         passed, its words in <system-out>; a failure where warnings count (`strict`)
     fail         <failure>
     incomplete   <error>: what there is could not be read or judged whole
@@ -14,7 +14,7 @@ better than the check-up.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
 from npulse.core.criteria import AreaState, CriterionResult
@@ -41,6 +41,7 @@ class _Case:
     state: Verdict
     message: str
     lines: tuple[str, ...]
+    is_accepted: bool = False
 
 
 def render_junit(dossier: Dossier, lang: Lang = "en", *, strict: bool = False) -> Iterator[str]:
@@ -82,7 +83,10 @@ def _criterion(area: AreaState, one: CriterionResult, lang: Lang, strict: bool) 
     lines = [title, found, one.subject, one.why]
     if one.next_step:
         lines.append(say(TEXTS, "next", lang, what=one.next_step))
-    return _judged(area, one.id, one.state, f"{title}: {one.why or found}", lines, lang, strict)
+    if one.set_aside is not None:
+        lines.append(one.set_aside.message)
+    case = _judged(area, one.id, one.state, f"{title}: {one.why or found}", lines, lang, strict)
+    return replace(case, is_accepted=one.set_aside is not None)
 
 
 def _own(area: AreaState, lang: Lang, strict: bool) -> _Case:
@@ -115,7 +119,7 @@ def _judged(
         before = area_title(area.distrusted_by, lang)
         tag, message = "skipped", say(TEXTS, "not-trusted", lang, area=before)
         lines = [message, *lines]
-    return _Case(name, tag, state, message, tuple(filter(None, lines)))
+    return _Case(name, tag, state, message, tuple(dict.fromkeys(filter(None, lines))))
 
 
 def _counts(cases: list[_Case], *, with_skipped: bool = True) -> str:
@@ -135,7 +139,7 @@ def _case_lines(area: str, case: _Case) -> Iterator[str]:
     elif case.tag:
         kind = f" type={_attribute(case.state)}"
         yield f"{head}>\n   <{case.tag} message={_attribute(case.message)}{kind}>{body}</{case.tag}>\n"
-    elif case.state == "warn":
+    elif case.state == "warn" or case.is_accepted:
         yield f"{head}>\n"
     else:
         yield f"{head}/>\n"

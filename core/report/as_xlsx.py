@@ -32,15 +32,22 @@ _CRITERIA = ("id", "state", "needs", "value", "shown", "unit", "subject", "why",
 _NOT_IN_NAMES = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
 
 
-def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "en") -> None:
-    """Write the workbook. EnvironmentLacks where its library is not installed."""
+def check_library() -> None:
+    """EnvironmentLacks, with what to install, where the library is missing."""
     try:
-        from xlsxwriter.exceptions import XlsxFileError
-        from xlsxwriter.workbook import Workbook
+        import xlsxwriter.workbook  # noqa: F401
     except ImportError:
         raise EnvironmentLacks(
             "an xlsx report needs xlsxwriter", hint="pip install 'npulse[xlsx]', or -o FILE.csv"
         ) from None
+
+
+def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "en") -> None:
+    """Write the workbook. EnvironmentLacks where its library is not installed."""
+    check_library()
+    from xlsxwriter.exceptions import XlsxFileError
+    from xlsxwriter.workbook import Workbook
+
     book = Workbook(
         file,
         {

@@ -14,8 +14,13 @@ from npulse.core.criteria import CheckUp
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.text import Lang
 
-TITLES = {**{area.id: area.title for area in AREAS}, "plugin": ("Plug-ins", "插件")}
-"""Area -> its name, (en, zh)."""
+TITLES = {
+    "environment": ("Environment", "环境"),
+    **{area.id: area.title for area in AREAS},
+    "plugin": ("Plug-ins", "插件"),
+}
+"""Area of a check-up -> its name, (en, zh)."""
+_OF_COMMAND = {"doctor": "environment"} | {area.command: area.id for area in AREAS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,8 @@ class Dossier:
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """(round, finding), area by area and the newest round first; the story's at the end."""
-        for area in dict.fromkeys(one.report.command for one in self.reports):
-            for told in reversed([one for one in self.reports if one.report.command == area]):
+        for area in dict.fromkeys(area_of_report(one.report) for one in self.reports):
+            for told in reversed([one for one in self.reports if area_of_report(one.report) == area]):
                 yield from ((told.round, finding) for finding in told.report.findings)
         if self.story is not None:
             yield from ((finding.subject, finding) for finding in self.story.findings)
@@ -68,6 +73,11 @@ def dossier_of(check_up: CheckUp, *, title: str = "", made: str = "") -> Dossier
     return Dossier(check_up, reports, None, title, made)
 
 
+def area_of_report(report: Report) -> str:
+    """Which area of a check-up a report is of."""
+    return _OF_COMMAND.get(report.command, report.command)
+
+
 def area_title(area: str, lang: Lang) -> str:
-    """The name of an area; its id where it has none (the environment)."""
+    """The name of an area; its id where it has none."""
     return TITLES[area][lang == "zh"] if area in TITLES else area

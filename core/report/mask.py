@@ -60,21 +60,34 @@ _FIELDS = frozenset((*_WORDS, *_PLACES, *_CODE))
 _SOURCE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|h|hh|hpp|py|asc|o)$")
 
 
-def masked(report: Report) -> Report:
-    """The report with its names hidden: for text, Markdown, CSV and JSON alike."""
-    names = _Names(_known(report), _words(report), is_memory=report.command == "memory")
+def masked(report: Report, words: Iterable[str] = ()) -> Report:
+    """The report with its names hidden: for text, Markdown, CSV and JSON alike.
+
+    words: further names, hidden wherever they stand by themselves.
+    """
+    names = Names(
+        known_names(report),
+        any_of({*own_words(report), *words}),
+        is_memory=report.command == "memory",
+        is_whole=bool(words),
+    )
     return replace(
         report,
         run=hide_path(report.run),
         target=None if report.target is None else hide_path(report.target),
         golden=None if report.golden is None else hide_path(report.golden),
         artifacts=tuple(replace(a, relative=hide_path(a.relative)) for a in report.artifacts),
-        findings=tuple(_finding(finding, names) for finding in report.findings),
+        findings=tuple(hide_finding(finding, names) for finding in report.findings),
         problems=tuple(_problem(problem, names) for problem in report.problems),
         summary=_figures(report.summary, names),
         told=tuple(map(names.hide, report.told)),
         tables={name: _table(table, names) for name, table in report.tables.items()},
     )
+
+
+def is_kept(word: str) -> bool:
+    """Whether a part of a path says nothing of its owner: a number, a side, a tool's own folder."""
+    return bool(_KEPT.fullmatch(word) or _TOOLS_OWN.fullmatch(word))
 
 
 def hide_word(word: str) -> str:
@@ -111,12 +124,16 @@ def _hide_part(part: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """Texts with all names hidden: those that the report gives by themselves, and what looks like one."""
+class Names:
+    """Texts with all names hidden: those that the report gives by themselves, and what looks like one.
+
+    is_whole: names of the whole run are known, so every text of a table is looked through as well.
+    """
 
     known: Mapping[str, str]
     words: re.Pattern[str] | None
-    is_memory: bool
+    is_memory: bool = False
+    is_whole: bool = False
 
     def hide(self, text: str) -> str:
         if self.words is not None:
@@ -139,35 +156,37 @@ def hide_place(text: str) -> str:
     return hide_path(text) if found is None else hide_path(found[1]) + found[2]
 
 
-def _words(report: Report) -> re.Pattern[str] | None:
+def own_words(report: Report) -> set[str]:
     """What findings of memory name as kernels, functions and files, or the names of profiles' folders: hidden
     wherever they stand in a text."""
     if report.command in ("performance", "diff", "check"):
-        return _any_of(_folders(report))
+        return _folders(report)
+    found: set[str] = set()
     if report.command != "memory":
-        return None
-    found: dict[str, None] = {}
+        return found
     for finding in report.findings:
         for key in _WORDS:
             value = finding.figures.get(key)
             if isinstance(value, str) and not _KEPT.fullmatch(value):
-                found[value] = None
+                found.add(value)
         for key in ("file", "allocated_at", "freed_at", "places"):
             values = finding.figures.get(key)
             for value in values if isinstance(values, list) else (values,):
                 if isinstance(value, str) and (bare := _LINE.fullmatch(value)):
-                    found[bare[1]] = None
+                    found.add(bare[1])
         for related in finding.related:
             if related.figures.get("how"):
-                found[related.subject] = None
-    return _any_of(found)
+                found.add(related.subject)
+    return found
 
 
-def _any_of(words: Iterable[str]) -> re.Pattern[str] | None:
+def any_of(words: Iterable[str]) -> re.Pattern[str] | None:
+    """Any of the words, where it is not part of a longer one; of many the longest ones."""
     names = sorted(filter(None, words), key=lambda name: (-len(name), name))[:_MAX_WORDS]
     if not names:
         return None
-    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, names)) + r")(?!\w)")
+    # the letters of a name's own script: Chinese has no blanks between words
+    return re.compile(r"(?<![A-Za-z0-9_])(?:" + "|".join(map(re.escape, names)) + r")(?![A-Za-z0-9_])")
 
 
 def _folders(report: Report) -> set[str]:
@@ -178,7 +197,8 @@ def _folders(report: Report) -> set[str]:
     return {name for name in found if not _KEPT.fullmatch(name) and not _TOOLS_OWN.fullmatch(name)}
 
 
-def _known(report: Report) -> dict[str, str]:
+def known_names(report: Report) -> dict[str, str]:
+    """Paths and names of modules as the report gives them, with what hides them; the longest first."""
     paths = {report.run, report.target or "", report.golden or ""} | {a.relative for a in report.artifacts}
     paths |= {p.artifact for p in report.problems} | {f.location.artifact or "" for f in report.findings}
     subjects = {f.subject for f in report.findings}
@@ -189,7 +209,8 @@ def _known(report: Report) -> dict[str, str]:
     return {name: known[name] for name in sorted(known, key=lambda name: (-len(name), name))}
 
 
-def _finding(finding: Finding, names: _Names) -> Finding:
+def hide_finding(finding: Finding, names: Names) -> Finding:
+    """A finding with all its names hidden."""
     artifact = finding.location.artifact
     return replace(
         finding,
@@ -198,6 +219,7 @@ def _finding(finding: Finding, names: _Names) -> Finding:
         next_step=names.hide(finding.next_step),
         source=names.hide(_without_code(finding.source, finding.source)),
         told=tuple(map(names.hide, finding.told)),
+        code=(),
         figures=_figures(finding.figures, names),
         related=tuple(
             replace(r, subject=names.hide(r.subject), figures=_figures(r.figures, names))
@@ -213,21 +235,21 @@ def _without_code(text: str, source: str) -> str:
     return text.replace(source, place[0]) if source and place else text
 
 
-def _problem(problem: Problem, names: _Names) -> Problem:
+def _problem(problem: Problem, names: Names) -> Problem:
     hint = None if problem.hint is None else names.hide(problem.hint)
     return replace(
         problem, artifact=hide_path(problem.artifact), message=names.hide(problem.message), hint=hint
     )
 
 
-def _figures(figures: Mapping[str, Any], names: _Names) -> dict[str, Any]:
+def _figures(figures: Mapping[str, Any], names: Names) -> dict[str, Any]:
     return {
         key: _field(key, value, names) if key in _FIELDS else _value(value, names)
         for key, value in figures.items()
     }
 
 
-def _field(key: str, value: Any, names: _Names) -> Any:
+def _field(key: str, value: Any, names: Names) -> Any:
     """A figure that holds names alone; of other areas than memory it is text as any other."""
     if isinstance(value, (list, tuple)):
         return [_field(key, one, names) for one in value]
@@ -238,7 +260,7 @@ def _field(key: str, value: Any, names: _Names) -> Any:
     return hide_place(value) if key in _PLACES else _hidden_name(value)
 
 
-def _value(value: Any, names: _Names) -> Any:
+def _value(value: Any, names: Names) -> Any:
     if isinstance(value, str):
         return names.hide(value)
     if isinstance(value, (list, tuple)):
@@ -248,15 +270,15 @@ def _value(value: Any, names: _Names) -> Any:
     return value
 
 
-def _table(table: Table, names: _Names) -> Table:
+def _table(table: Table, names: Names) -> Table:
     is_memory = table.name == "memory"
     return replace(table, columns=tuple(_column(column, names, is_memory) for column in table.columns))
 
 
-def _column(column: Column, names: _Names, is_memory: bool) -> Column:
+def _column(column: Column, names: Names, is_memory: bool) -> Column:
     if column.labels is None:
         return column
-    hide: Callable[[str], str] = hide_name
+    hide: Callable[[str], str] = names.hide if names.is_whole else hide_name
     if is_memory and column.name in ("subject", *_PLACES):
         hide = hide_place
     elif is_memory and column.name in _WORDS:

@@ -9,9 +9,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "next": ("next: {what}", "下一步：{what}"),
     "more-findings": ("{n} more findings", "另有 {n} 条"),
     "not-trusted": (
-        "not judged: its figures mean nothing before {area} is repaired",
-        "未判定：在修复“{area}”之前，这些指标没有意义",
+        "its figures mean nothing before {area} is repaired",
+        "在修复“{area}”之前，这些指标没有意义",
     ),
+    "not-counted": ("not recorded", "未采集"),
     "look-first": ("Look first: {area}.", "先看：{area}。"),
     "head-area": ("area", "方面"),
     "head-state": ("verdict", "结论"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from npulse.core.criteria import AreaState, CheckUp
+from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.text import Lang, say
 
 from .as_text import FINDING_COLUMNS, code, csv_line, escaped, finding_cells, render_markdown
@@ -42,7 +42,11 @@ def _check_up(check_up: CheckUp, lang: Lang) -> Iterator[str]:
             say(WORDS, "is-" + one.state, lang),
             escaped(one.needs),
             escaped(one.shown),
-            escaped(" ".join(filter(None, (one.subject and f"{one.subject}:", one.why)))),
+            escaped(
+                ": ".join(
+                    filter(None, (one.subject, one.why, one.set_aside.message if one.set_aside else ""))
+                )
+            ),
             code(one.next_step) if one.next_step else "",
         ]
         for area in check_up.areas
@@ -55,14 +59,20 @@ def _check_up(check_up: CheckUp, lang: Lang) -> Iterator[str]:
         yield from _table(heads, rows)
 
 
+def why_of(one: CriterionResult) -> str:
+    """What showed it and why, in one line; of one that is accepted, by whom."""
+    accepted = "" if one.set_aside is None else one.set_aside.message
+    return ": ".join(filter(None, (one.subject, one.why, accepted)))
+
+
 def _area_cells(area: AreaState, lang: Lang) -> list[str]:
     words = [area.headline, area.missing]
     if not area.is_trusted:
         words.append(say(TEXTS, "not-trusted", lang, area=area_title(area.distrusted_by, lang)))
     return [
         area_title(area.area, lang),
-        say(WORDS, "is-" + area.state, lang),
-        escaped("; ".join(filter(None, words))),
+        say(WORDS, "is-" + area.state, lang) if area.is_counted else say(TEXTS, "not-counted", lang),
+        escaped("; ".join(dict.fromkeys(filter(None, words)))),
         code(area.next_step) if area.next_step else "",
     ]
 

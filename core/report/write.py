@@ -51,8 +51,10 @@ def verdict_line(report: Report, lang: Lang = "en") -> str:
     return as_text.verdict_line(report, lang)
 
 
-WHOLE_FORMATS = ("md", "json", "junit", "csv", "xlsx")
+WHOLE_FORMATS = ("html", "md", "json", "junit", "csv", "xlsx")
 _WHOLE_SUFFIXES = {
+    ".html": "html",
+    ".htm": "html",
     ".md": "md",
     ".json": "json",
     ".xml": "junit",
@@ -75,6 +77,10 @@ def render_whole(
     dossier: Dossier, format_name: str, *, version: str, lang: Lang = "en", strict: bool = False
 ) -> Iterator[str]:
     """A dossier in pieces of text, in one of WHOLE_FORMATS but xlsx. strict: warnings fail (JUnit)."""
+    if format_name == "html":
+        from .html import render_html
+
+        return render_html(dossier, version=version, lang=lang)
     if format_name == "junit":
         from .as_junit import render_junit
 
@@ -124,6 +130,18 @@ def write_report(pieces: Iterable[str], path: Path, *, runs: Iterable[Path] = ()
     """
     refuse_inside(path, runs)
     return write_whole(pieces, path)
+
+
+def refuse_early(path: Path, *, runs: Iterable[Path] = ()) -> None:
+    """What `write_whole_report` would refuse, told before the work: suffix, place, a missing library."""
+    if whole_format_of(path) == "xlsx":
+        from .as_xlsx import check_library
+
+        check_library()
+    refuse_inside(path, runs)
+    folder = Path(os.path.realpath(os.path.expanduser(path))).parent
+    if not folder.is_dir():
+        raise InputError("no such folder to write into", path=folder)
 
 
 def refuse_inside(path: Path, runs: Iterable[Path]) -> None:

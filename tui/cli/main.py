@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "capture",
     "pack",
+    "report",
     "guide",
     "plugin",
     "serve",
@@ -30,7 +31,7 @@ COMMANDS = (
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
     *("recheck", "merge"),
-    *("report", "cache"),
+    "cache",
 )
 """Words that will be commands: naming one is never a path by accident."""
 
@@ -71,7 +72,7 @@ _VALUE_OPTIONS = (
     *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
     *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
     *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
-    *("--port", "--host", "--token"),
+    *("--port", "--host", "--token", "--title", "-t"),
 )
 """Options that may stand in front of the command together with a value."""
 

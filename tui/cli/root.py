@@ -550,6 +550,50 @@ def serve(
     )
 
 
+@app.command(short_help="Everything that is known of a run, as one file.")
+def report(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file: .html, .md, .json, .xml (JUnit), .csv or .xlsx."),
+    ],
+    criteria: Annotated[
+        str | None, typer.Option("--criteria", help="A criteria file (default: yours, else the bundled one).")
+    ] = None,
+    round_name: Annotated[
+        str | None, typer.Option("--round", help="Only this round of the run (default: all).")
+    ] = None,
+    title: Annotated[
+        str, typer.Option("--title", "-t", help="What stands on top (default: the run's path).")
+    ] = "",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Warnings also give exit code 1, and fail in JUnit.")
+    ] = False,
+    source_root: o.SourceRootOption = None,
+    mask: o.MaskOption = False,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
+    lang: o.LangOption = None,
+) -> int:
+    """The check-up, every area's findings of every round and the rounds' story, for who has not the run."""
+    from .report import ReportOptions, run_report
+
+    options = ReportOptions(
+        output=output,
+        criteria=criteria,
+        round_name=round_name,
+        title=title,
+        source_roots=tuple(source_root or ()),
+        strict=strict,
+        mask=mask,
+        jobs=jobs,
+        no_cache=no_cache,
+        lang=o.chosen_lang(lang),
+    )
+    return run_report(run, options)
+
+
 @app.command(short_help="What each rule means.")
 def rules(
     rule_id: Annotated[str | None, typer.Argument(help="One rule; without it all are listed.")] = None,

@@ -9,7 +9,7 @@ from ..glyphs import Glyphs, showable
 from .cells import cut
 
 if TYPE_CHECKING:
-    from npulse.core.views import CodeLine
+    from npulse.core.findings import CodeLine
 
 
 def code_lines(

@@ -113,3 +113,50 @@ def dossier(name: str = "plain", *, tables: bool = True, n_rows: int = 3) -> Dos
     worse = Finding("rounds", "warning", "rounds.worse", "suspect", name, f"worse {name}", f"next {name}")
     story = Report("rounds", name, "warn", findings=(worse,), told=(f"told {name}",))
     return Dossier(check_up(name), told, story, f"title {name}", "2026-01-01 12:00")
+
+
+def with_charts(name: str = "plain") -> Dossier:
+    """A dossier whose tables have what the charts take, the name in each of them."""
+
+    def floats(word: str, *values: float) -> Column:
+        return Column(word, "float", np.array(values))
+
+    def ints(word: str, *values: int) -> Column:
+        return Column(word, "int", np.array(values))
+
+    def texts(word: str, *values: str) -> Column:
+        return text_column(word, values)
+
+    place = (ints("rank", 0, 1), ints("step", 0, 0), texts("operator", name, f"{name}2"))
+    precision = (
+        *place,
+        *(texts("io", "output 0", "output 0"), texts("target", name, name)),
+        *(floats("rel_l2", 0.3, 0.001), floats("rel_l2_at_least", 0.3, 0.001), floats("cosine", 0.9, 0.99)),
+        texts("verdict", "error", "pass"),
+    )
+    overflow = (
+        *place,
+        *(texts("tensor", name, name), texts("dtype", name, name)),
+        *(floats("absmax", np.inf, 3.0), floats("headroom_ratio", 1.0, 0.3), ints("upstream", 0, 1)),
+        *(ints(word, 1, 0) for word in ("nan", "plus_inf", "minus_inf", "saturated", "near_limit")),
+    )
+    operators = (
+        *(texts("subject", name, f"{name}2"), floats("total_us", 30.0, 10.0), texts("class", name, name)),
+        *(floats("share_percent", 75.0, 25.0), floats("cumulative_percent", 75.0, 100.0)),
+    )
+    cards = (texts("subject", name, name), texts("health", name, "OK"), floats("power_w", 1.0, 2.0))
+    tables = {"precision": precision, "overflow": overflow, "performance": operators, "device": cards}
+    told = tuple(
+        AreaReport(
+            f"{round_}{name}",
+            name,
+            Report(
+                area, name, "fail", summary={"last_output_cosine": value}, tables={area: Table(area, columns)}
+            ),
+        )
+        for area, columns in tables.items()
+        for round_, value in (("a", 0.9), ("b", 0.99))
+    )
+    rounds = [{"round": name, "figures": {name: {"value": value}}} for value in (0.5, 0.7)]
+    story = Report("rounds", name, "pass", summary={"rounds": rounds}, told=(f"told {name}",))
+    return Dossier(check_up(name), told, story, f"title {name}")

@@ -25,7 +25,7 @@ from npulse.core.report import (
 
 from .samples import FORMULAS, HOSTILE, check_up, dossier
 
-SUFFIXES = {"md": ".md", "json": ".json", "junit": ".xml", "csv": ".csv", "xlsx": ".xlsx"}
+SUFFIXES = {"html": ".html", "md": ".md", "json": ".json", "junit": ".xml", "csv": ".csv", "xlsx": ".xlsx"}
 
 
 def text(one: Dossier, format_name: str, lang: str = "en") -> str:

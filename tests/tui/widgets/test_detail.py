@@ -7,7 +7,8 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from npulse.core.views import CodeLine, Detail
+from npulse.core.findings import CodeLine
+from npulse.core.views import Detail
 from npulse.tui.glyphs import ASCII, UNICODE, Glyphs
 from npulse.tui.widgets.code import code_lines
 from npulse.tui.widgets.detail import DetailView

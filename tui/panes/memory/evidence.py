@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from npulse.core.findings import Related
-from npulse.core.memory.detail import code_lines as code_of
+from npulse.core.memory.excerpts import code_lines as code_of
 from npulse.core.memory.figures import place_text
 from npulse.core.text import Lang, safe_text
 

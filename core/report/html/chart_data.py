@@ -1,0 +1,342 @@
+"""What the charts of a page show, taken from the tables of reports: small, bounded, nothing judged anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.analysis import AreaReport
+from npulse.core.calls.layers import layers_of_calls
+from npulse.core.findings import Report
+from npulse.core.report.mask import hide_word
+from npulse.core.table import Column, Table
+
+MAX_LAYERS = 160
+MAX_RANKS = 64
+MAX_BARS = 15
+MAX_CHAIN = 24
+MAX_ROUNDS = 60
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Score = tuple[int, float]
+"""How bad a state is, then the figure: the largest is worst."""
+
+WORST_FIRST = ("error", "warning", "unknown", "pass")
+"""Verdicts of rows; a cell has the worst one of its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One layer of one rank. value: None where nothing is known. state: a word of WORST_FIRST, or of an
+    overflow: nonfinite, saturated, near, ok, unknown. subject: the row that is worst."""
+
+    value: float | None
+    state: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Layers in execution order by ranks. cells: (layer, rank) -> what is there; both are places.
+
+    left_out: (layers, ranks) that did not fit; those that are kept are the worst ones.
+    """
+
+    layers: tuple[str, ...]
+    ranks: tuple[str, ...]
+    cells: Mapping[tuple[int, int], Cell]
+    left_out: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A curve: (place on the x axis, value) in order; label: what it is of."""
+
+    label: str
+    points: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Curves over the same places. names: of the places."""
+
+    names: tuple[str, ...]
+    lines: tuple[Line, ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An operator type: its time, its share and the share of all up to it, in percent (None: not known)."""
+
+    name: str
+    total_us: float
+    share_percent: float | None
+    cumulative_percent: float | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A tensor on the way to an origin. distance: calls from it. share: of its dtype's range (None: not known
+    or not finite). bad: what is in it ("Inf", "NaN", "saturated" or "")."""
+
+    name: str
+    dtype: str
+    distance: int
+    absmax: float | None
+    share: float | None
+    bad: str
+
+
+def precision_heat(table: Table) -> Heat:
+    """The worst relative L2 error of each layer and rank (of a lower bound where only statistics exist)."""
+    error = np.fmax(_numbers(table, "rel_l2"), _numbers(table, "rel_l2_at_least"))
+    states = _codes(table, "verdict", WORST_FIRST)
+    return _heat(table, error, states, WORST_FIRST, names="target")
+
+
+OVERFLOW_STATES = ("nonfinite", "saturated", "near", "unknown", "ok")
+NEAR = 0.5
+
+
+def overflow_heat(table: Table) -> Heat:
+    """The largest share of its range of each layer and rank; whether something bad is in it."""
+    share = _numbers(table, "headroom_ratio")
+    states = np.full(table.n_rows, OVERFLOW_STATES.index("ok"))
+    states[np.isnan(share)] = OVERFLOW_STATES.index("unknown")
+    near = _numbers(table, "near_limit")
+    states[(share >= NEAR) | (near > 0)] = OVERFLOW_STATES.index("near")
+    states[_numbers(table, "saturated") > 0] = OVERFLOW_STATES.index("saturated")
+    bad = [_numbers(table, name) > 0 for name in ("nan", "plus_inf", "minus_inf")]
+    absmax = _numbers(table, "absmax")
+    states[np.any(bad, axis=0) | np.isinf(absmax)] = OVERFLOW_STATES.index("nonfinite")
+    return _heat(table, share, states, OVERFLOW_STATES, names="tensor")
+
+
+def cosine_curve(rounds: Sequence[tuple[str, Table]]) -> Curve:
+    """The lowest cosine of an output of each layer in execution order, a line a round (of all its ranks)."""
+    names: dict[str, int] = {}
+    made: list[tuple[str, dict[int, float]]] = []
+    for label, table in rounds[-MAX_ROUNDS:]:
+        cosine = _numbers(table, "cosine")
+        io = table.column("io")
+        outputs = np.array([word.startswith("output") for word in io.labels or ()] or [False])[io.values]
+        found: dict[int, float] = {}
+        for _, rows in _by_rank(table):
+            layer, labels = _layers(table, rows)
+            places = np.array([names.setdefault(one, len(names)) for one in labels] or [0])
+            usable = outputs[rows] & ~np.isnan(cosine[rows])
+            for place, value in zip(places[layer[usable]], cosine[rows][usable], strict=True):
+                found[int(place)] = min(found.get(int(place), np.inf), float(value))
+        if found:
+            made.append((label, found))
+    if not made:
+        return Curve((), ())
+    kept, left_out = _worst_places(
+        {place: (0, 1 - min(found.get(place, 1.0) for _, found in made)) for place in names.values()},
+        MAX_LAYERS,
+    )
+    at = {place: new for new, place in enumerate(kept)}
+    labels = list(names)
+    lines = tuple(
+        Line(label, tuple((at[p], value) for p, value in sorted(found.items()) if p in at))
+        for label, found in made
+    )
+    return Curve(tuple(labels[place] for place in kept), lines, left_out)
+
+
+def last_outputs(told: Sequence[AreaReport]) -> Curve | None:
+    """The cosine of the last output over the rounds; None where fewer than two rounds have it."""
+    shown = told[-MAX_ROUNDS:]
+    values = [one.report.summary.get("last_output_cosine") for one in shown]
+    points = tuple(
+        (place, float(value))
+        for place, value in enumerate(values)
+        if isinstance(value, int | float) and np.isfinite(value)
+    )
+    if len(points) < 2:
+        return None
+    names = tuple(one.round or one.name for one in shown)
+    return Curve(names, (Line("last_output_cosine", points),), len(told) - len(shown))
+
+
+def rounds_curves(story: Report) -> dict[str, Curve]:
+    """Of each figure that is not the same in all rounds: its value over the rounds."""
+    rounds: Sequence[Any] = story.summary.get("rounds") or ()
+    shown = rounds[-MAX_ROUNDS:]
+    names = tuple(str(one.get("round", "")) for one in shown)
+    found: dict[str, list[tuple[int, float]]] = {}
+    for place, one in enumerate(shown):
+        for name, figure in (one.get("figures") or {}).items():
+            value = figure.get("value")
+            if isinstance(value, int | float) and np.isfinite(value):
+                found.setdefault(name, []).append((place, float(value)))
+    return {
+        name: Curve(names, (Line(name, tuple(points)),), len(rounds) - len(shown))
+        for name, points in found.items()
+        if len({value for _, value in points}) > 1
+    }
+
+
+def operator_bars(table: Table) -> tuple[tuple[Bar, ...], int]:
+    """The operator types that take most, the largest first; how many more there are."""
+    rows = range(min(table.n_rows, MAX_BARS))
+    bars = tuple(
+        Bar(
+            str(cells["subject"]),
+            float(cells["total_us"] or 0),
+            cells["share_percent"],
+            cells["cumulative_percent"],
+            str(cells.get("class") or ""),
+        )
+        for cells in map(table.row, rows)
+    )
+    return bars, table.n_rows - len(bars)
+
+
+def headroom_chain(table: Table) -> tuple[tuple[Link, ...], int]:
+    """The first origin's upstream, the farthest call first; how many links were left out."""
+    column = table.column("upstream")
+    rows = np.flatnonzero(~_absent(column))
+    distance = column.values[rows].astype(np.int64)
+    rows = rows[np.argsort(-distance, kind="stable")]
+    shown = rows[-MAX_CHAIN:]
+    links = tuple(_link(table.row(int(row))) for row in shown)
+    return links, len(rows) - len(shown)
+
+
+def _link(cells: Mapping[str, Any]) -> Link:
+    words = {"nan": "NaN", "plus_inf": "Inf", "minus_inf": "-Inf", "saturated": "saturated"}
+    bad = [word for name, word in words.items() if (cells[name] or 0) > 0]
+    absmax = cells["absmax"]
+    if not bad and absmax is not None and not np.isfinite(absmax):
+        bad = ["NaN" if np.isnan(absmax) else "Inf"]
+    return Link(
+        str(cells["tensor"] or cells["operator"] or "?"),
+        str(cells["dtype"] or "?"),
+        int(cells["upstream"]),
+        absmax,
+        cells["headroom_ratio"],
+        ", ".join(bad),
+    )
+
+
+# ---- columns ----
+
+
+def _heat(table: Table, values: Floats, states: Ints, words: Sequence[str], *, names: str) -> Heat:
+    labels: dict[str, int] = {}
+    ranks: list[str] = []
+    found: dict[tuple[int, int], Cell] = {}
+    score: dict[tuple[int, int], Score] = {}
+    subjects = table.column(names)
+    finite = np.where(np.isnan(values), -1.0, np.minimum(values, 1e30))
+    for place, (rank, rows) in enumerate(_by_rank(table)):
+        ranks.append(rank)
+        layer, own = _layers(table, rows)
+        layer = np.array([labels.setdefault(one, len(labels)) for one in own] or [0])[layer]
+        order = np.lexsort((finite[rows], -states[rows], layer))  # the worst one of each layer comes last
+        highest = np.full(len(labels), -1.0)
+        np.maximum.at(highest, layer, finite[rows])
+        for end in np.flatnonzero(np.diff(layer[order], append=-1)):
+            at = int(order[end])
+            row, entry = int(rows[at]), int(layer[at])
+            value = None if highest[entry] < 0 else float(highest[entry])
+            found[entry, place] = Cell(value, words[int(states[row])], str(subjects.value(row) or ""))
+            score[entry, place] = len(words) - int(states[row]), float(highest[entry])
+    nothing = (0, 0.0)
+    by_layer = dict.fromkeys(labels.values(), nothing)
+    by_rank = dict.fromkeys(range(len(ranks)), nothing)
+    for (layer_place, rank_place), worst in score.items():
+        by_layer[layer_place] = max(by_layer[layer_place], worst)
+        by_rank[rank_place] = max(by_rank[rank_place], worst)
+    kept_layers, out_layers = _worst_places(by_layer, MAX_LAYERS)
+    kept_ranks, out_ranks = _worst_places(by_rank, MAX_RANKS)
+    new_layer = {place: i for i, place in enumerate(kept_layers)}
+    new_rank = {place: i for i, place in enumerate(kept_ranks)}
+    all_labels = list(labels)
+    return Heat(
+        tuple(all_labels[place] for place in kept_layers),
+        tuple(ranks[place] for place in kept_ranks),
+        {
+            (new_layer[a], new_rank[b]): cell
+            for (a, b), cell in found.items()
+            if a in new_layer and b in new_rank
+        },
+        (out_layers, out_ranks),
+    )
+
+
+def _worst_places(score: Mapping[int, Score], n_most: int) -> tuple[list[int], int]:
+    """The places with the highest score, in their own order; how many were left out."""
+    kept = sorted(sorted(score, key=lambda place: (*(-one for one in score[place]), place))[:n_most])
+    return kept, len(score) - len(kept)
+
+
+def _by_rank(table: Table) -> list[tuple[str, Ints]]:
+    """(label, rows) of each rank and step, in order; the step is named where there are several."""
+    rank, step = table.column("rank"), table.column("step")
+    keys = np.stack([np.where(_absent(one), -1, one.values.astype(np.int64)) for one in (rank, step)], axis=1)
+    if not len(keys):
+        return []
+    unique, inverse = np.unique(keys, axis=0, return_inverse=True)
+    has_steps = len(np.unique(unique[:, 1])) > 1
+    made = []
+    for place, (rank_number, step_number) in enumerate(unique.tolist()):
+        label = f"rank {rank_number}" if rank_number >= 0 else "rank ?"
+        if has_steps:
+            label += f" step {step_number}" if step_number >= 0 else " step ?"
+        made.append((label, np.flatnonzero(inverse.reshape(-1) == place)))
+    return made
+
+
+def _layers(table: Table, rows: Ints) -> tuple[Ints, list[str]]:
+    """Layer of each of the rows, and the labels in execution order."""
+    operator = table.column("operator")
+    codes, places = np.unique(operator.values[rows], return_inverse=True)
+    names = [_with_lists(str((operator.labels or ("?",))[int(code)])) for code in codes]
+    # unique sorts by code; calls are wanted in the order in which they ran
+    first = np.full(len(codes), len(rows))
+    np.minimum.at(first, places.reshape(-1), np.arange(len(rows)))
+    order = np.argsort(first, kind="stable")
+    index, labels = layers_of_calls([names[i] for i in order], None)
+    layer_of_code = np.zeros(len(codes), np.int64)
+    layer_of_code[order] = index
+    return layer_of_code[places.reshape(-1)], labels
+
+
+_LISTS = {hide_word(word): word for word in ("layers", "layer", "h", "blocks", "block", "stages")}
+"""What a masked name has in place of the words by which layers are known."""
+_HIDDEN = re.compile(r"\bx[0-9a-f]{8}\b")
+
+
+def _with_lists(name: str) -> str:
+    return _HIDDEN.sub(lambda match: _LISTS.get(match[0], match[0]), name)
+
+
+def _numbers(table: Table, name: str) -> Floats:
+    """A column as floats; NaN where it is absent, or where the table has no such column."""
+    try:
+        column = table.column(name)
+    except KeyError:
+        return np.full(table.n_rows, np.nan)
+    return np.where(_absent(column), np.nan, column.values.astype(np.float64))
+
+
+def _codes(table: Table, name: str, words: Sequence[str]) -> Ints:
+    column = table.column(name)
+    unknown = words.index("unknown")
+    by_label = [words.index(label) if label in words else unknown for label in column.labels or ()]
+    codes = np.array(by_label or [unknown])[column.values]
+    return np.where(_absent(column), unknown, codes).astype(np.int64)
+
+
+def _absent(column: Column) -> npt.NDArray[np.bool_]:
+    return column.absent if column.absent is not None else np.zeros(len(column.values), np.bool_)

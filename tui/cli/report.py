@@ -1,0 +1,73 @@
+"""`npulse report`: everything that is known of a run, as one file for somebody who has not the run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from npulse.core.text import Lang
+
+from ..state import user_config_file
+from .check import CRITERIA_FILE
+from .options import user_cache, version
+from .progress import end_progress, stderr_progress
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """The command's options, as the command line names them."""
+
+    output: Path
+    criteria: str | None = None
+    round_name: str | None = None
+    title: str = ""
+    source_roots: tuple[Path, ...] = ()
+    strict: bool = False
+    mask: bool = False
+    jobs: int = 0
+    no_cache: bool = False
+    lang: Lang = "en"
+
+
+def run_report(path: Path, options: ReportOptions) -> int:
+    """Write the report; the check-up's exit code. What is wrong with the file is told before the work."""
+    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.checkup.report import report
+    from npulse.core.checkup.run_report import criteria_in_force, silences_of
+    from npulse.core.dossier import gather
+    from npulse.core.gate import Gate
+    from npulse.core.report import masked_dossier, refuse_early, write_whole_report
+    from npulse.core.run.discover import discover
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
+    refuse_early(options.output, runs=(path,))
+    criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
+    gate = Gate(date.today(), silences_of(criteria), lang=options.lang)
+    asked = AnalysisOptions(
+        lang=options.lang,
+        round_name=options.round_name,
+        jobs=options.jobs,
+        cache=user_cache(options.no_cache),
+        source_roots=options.source_roots,
+    )
+    progress = stderr_progress(options.lang)
+    try:
+        found = gather(
+            discover(path, progress=progress),
+            asked,
+            criteria,
+            title=options.title,
+            made=time.strftime("%Y-%m-%d %H:%M"),
+            prepare=gate.prepare,
+            progress=progress,
+        )
+        told = masked_dossier(found) if options.mask else found
+        write_whole_report(
+            told, options.output, version=version(), lang=options.lang, strict=options.strict, runs=(path,)
+        )
+    finally:
+        end_progress()
+    return report(found.check_up, options.lang).exit_code(strict=options.strict)
