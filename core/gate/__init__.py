@@ -3,7 +3,7 @@
 `Gate.prepare` goes over every report before it is judged, `Gate.notes` says afterwards what was set aside.
 """
 
-from .baseline import Baseline, baseline_of, read_baseline
+from .baseline import Baseline, baseline_from, baseline_of, read_baseline
 from .gate import Gate
 from .silences import Silence, parse_silences, read_silences, silenced
 
@@ -11,6 +11,7 @@ __all__ = [
     "Baseline",
     "Gate",
     "Silence",
+    "baseline_from",
     "baseline_of",
     "parse_silences",
     "read_baseline",

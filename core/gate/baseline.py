@@ -128,12 +128,14 @@ def read_baseline(path: Path) -> Baseline:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise InputError("this is no JSON of npulse", path=path, line=line, hint=_HINT) from error
-    return _from_json(body, path)
+    return baseline_from(body, str(path))
 
 
-def _from_json(body: Any, path: Path) -> Baseline:
+def baseline_from(body: Any, name: str) -> Baseline:
+    """The baseline that a report as JSON is. name: of the file or run. InputError for another JSON."""
+
     def wrong(message: str) -> InputError:
-        return InputError(message, path=path, hint=_HINT)
+        return InputError(message, path=name, hint=_HINT)
 
     if not isinstance(body, dict) or not isinstance(body.get("findings"), list) or "verdict" not in body:
         raise wrong("this is no report of npulse as JSON")
@@ -158,7 +160,7 @@ def _from_json(body: Any, path: Path) -> Baseline:
     areas = {
         area: Seen(run, verdicts.get(area, verdict), tuple(found), n_ranks) for area, found in by_area.items()
     }
-    return Baseline(str(path), areas)
+    return Baseline(name, areas)
 
 
 def _finding(entry: Any) -> Finding | None:

@@ -42,10 +42,13 @@ class Gate:
             lines.append(f"... {len(quiet) - SHOWN:,}")
         if self.baseline is not None:
             n_known = sum("known" in one.figures for one in found)
-            n_new = sum(one.severity != "note" for one in found)
+            n_new = sum(one.severity != "note" and one.role != "unknown" for one in found)
             lines.append(say(TEXTS, "note-known", self.lang, n=n_known, name=self.baseline.name))
             lines.append(say(TEXTS, "note-new", self.lang, n=n_new, name=self.baseline.name))
+            loud = {one.area for one in found if one.severity != "note"}
             for area, verdict in self.baseline.doubtful.items():
+                if area not in loud:
+                    continue
                 text = say(TEXTS, "note-doubtful", self.lang, verdict=verdict.upper())
                 lines.append(f"{area}: {text}")
         for silence in self.silences:

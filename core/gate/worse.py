@@ -37,11 +37,22 @@ SIZES: Mapping[str, _Size] = {
     "first_token_ms": _Size("share"),
     "tokens_per_s": _Size("share", is_worse_up=False),
     "step_ms": _Size("share"),
+    # criteria of the check-up, by the last part of their ids
+    "origins": _Size("count"),
+    "faults": _Size("count"),
+    "conflicts": _Size("count"),
+    "complete": _Size("count", is_worse_up=False),
+    "min_steps": _Size("count", is_worse_up=False),
 }
+CRITERION = "checkup.criterion"
 
 
 def sizes_of(finding: Finding) -> dict[str, float]:
-    """The figures of a finding that are sizes; `n_ranks` of a finding that several ranks show."""
+    """The figures of a finding that are sizes; `n_ranks` of a finding that several ranks show; of a criterion
+    that was missed its value."""
+    if finding.rule == CRITERION:
+        name, value = finding.subject.rpartition(".")[2], _number(finding.figures.get("value"))
+        return {name: value} if name in SIZES and value is not None else {}
     found = {name: value for name in SIZES if (value := _number(finding.figures.get(name))) is not None}
     ranks = finding.figures.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:

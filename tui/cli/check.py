@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 from npulse.core.errors import UsageError
@@ -11,7 +11,8 @@ from npulse.core.findings import Report
 
 from ..state import user_config_file
 from .analyse import asked_of, written
-from .options import AnalyseOptions, chosen_format, chosen_lang, emit, talk
+from .gate import gate_of
+from .options import AnalyseOptions, chosen_format, chosen_lang, emit, opened, talk
 from .progress import end_progress, stderr_progress
 
 CRITERIA_FILE = "criteria.toml"
@@ -25,15 +26,21 @@ def print_criteria() -> int:
     return 0
 
 
-def run_check(options: AnalyseOptions, path: Path | None, *, is_here: bool = False) -> int:
+def run_check(
+    options: AnalyseOptions,
+    path: Path | None,
+    *,
+    is_here: bool = False,
+    baseline: str | None = None,
+    silences: Sequence[Path] = (),
+) -> int:
     """The check-up of a run; returns the exit code."""
     if path is None:
         raise UsageError("give one run", hint="npulse check RUN; npulse check --print-criteria")
     from npulse.core.checkup.check import check_up
     from npulse.core.checkup.commands import RunFacts
     from npulse.core.checkup.report import report
-    from npulse.core.checkup.run_report import criteria_in_force, silences_of
-    from npulse.core.gate import Gate
+    from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.report import masked
     from npulse.core.run.discover import discover
     from npulse.core.scale import limit_blas_threads
@@ -42,7 +49,8 @@ def run_check(options: AnalyseOptions, path: Path | None, *, is_here: bool = Fal
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
     criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
-    gate = Gate(date.today(), silences_of(criteria), lang=lang)
+    path = opened(path)
+    gate = gate_of(options, path, criteria, baseline, silences)
 
     def prepared(told: Report) -> Report:
         told = gate.prepare(told)

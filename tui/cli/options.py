@@ -49,6 +49,17 @@ PairOption = Annotated[
 MaskOption = Annotated[
     bool, typer.Option("--mask", help="Hide names: paths and module names become stable hashes.")
 ]
+BaselineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        help="Only what is new or worse fails: JSON of npulse check, a run, round:NAME (round: the marked).",
+    ),
+]
+SilenceOption = Annotated[
+    list[Path] | None,
+    typer.Option("--silence", help="File of [[silence]] tables (rule, subject, reason, until); several."),
+]
 SourceRootOption = Annotated[
     list[Path] | None,
     typer.Option("--source-root", help="Folder with the sources; may be given several times."),

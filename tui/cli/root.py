@@ -104,6 +104,8 @@ def check(
     print_criteria: Annotated[
         bool, typer.Option("--print-criteria", help="Print the bundled criteria file, to start from.")
     ] = False,
+    baseline: o.BaselineOption = None,
+    silence: o.SilenceOption = None,
     options: o.AnalyseOptions,
 ) -> int:
     """Check a run in every area: pass, warn, fail, unknown or incomplete; what to open first and why."""
@@ -111,7 +113,7 @@ def check(
 
     if print_criteria:
         return command.print_criteria()
-    return command.run_check(options, run, is_here=here)
+    return command.run_check(options, run, is_here=here, baseline=baseline, silences=tuple(silence or ()))
 
 
 @app.command(short_help="Compare two captures, name the origin.")

@@ -10,7 +10,7 @@ from npulse.core.errors import UsageError
 from npulse.core.text import safe_text
 
 from .analyse import asked_of, written
-from .options import AnalyseOptions, chosen_format, chosen_lang, talk
+from .options import AnalyseOptions, chosen_format, chosen_lang, opened, talk
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def run_rounds(
     if baseline is not None and mark_baseline not in (None, baseline):
         hint = "--mark-baseline alone does both"
         raise UsageError("--baseline and --mark-baseline name two rounds", hint=hint)
+    archive = opened(archive)
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
     store = StateStore()
