@@ -233,7 +233,12 @@ def rule_by_id(rule_id: str) -> Rule:
     """One rule; UsageError that names near ids for an unknown one."""
     import difflib
 
+    from .plugins.rules import rule_of_plugin
+
     rules = {rule.id: rule for rule in all_rules()}
+    told = rule_of_plugin(rule_id)
+    if told is not None:
+        return told
     if rule_id not in rules:
         near = difflib.get_close_matches(rule_id, rules, n=3, cutoff=0.3)
         raise UsageError(f"no rule '{rule_id}'", hint="did you mean: " + ", ".join(near or rules))

@@ -60,6 +60,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "discover": ("looking through the folder", "查看目录"),
     "read": ("reading", "读取"),
     "compare": ("comparing", "比较"),
+    "plug-ins": ("asking plug-ins", "询问插件"),
     "look closer": ("looking closer", "细查"),
     "ranks": ("ranks", "个 rank"),
     "tensors": ("tensors", "个张量"),

@@ -13,6 +13,7 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
 from npulse.core.formats.tensors import Dtype
+from npulse.core.plugins.metrics import metrics
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -33,6 +34,7 @@ from .last import Last
 from .links import link, share_measurements
 from .live import Growth, Known
 from .pairing import pair_by_name
+from .plugged import PluggedFigure, measured_by_plugins
 from .roles import UNKNOWN_ROLE, Roles, assign_roles
 from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
@@ -67,13 +69,17 @@ class RankComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second."""
+    """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second.
+
+    plugged: figures of metric plug-ins, where they were asked.
+    """
 
     pair: CapturePair
     ranks: tuple[RankComparison, ...]
     criteria: Criteria
     problems: tuple[Problem, ...]
     stage: str
+    plugged: tuple[PluggedFigure, ...] = ()
 
     @property
     def is_growing(self) -> bool:
@@ -84,7 +90,8 @@ class Comparison:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler. tails:
-    of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`."""
+    of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`.
+    metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_by_name
@@ -95,6 +102,7 @@ class Settings:
     rank: int | None = None
     step: int | None = None
     tails: Tails | None = None
+    metrics: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,12 @@ def compare_captures(
     done = Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
     if settings.tails is not None:
         Last.keep(pair, couples, settings, done, loaded, all_jobs)
+    elif settings.metrics:
+        if on_update is not None and metrics(is_cancelled)[0]:
+            on_update(replace(done, stage="first read"))  # more figures are to come
+        parts = [(one.rows.n_rows, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)]
+        plugged, wrong = measured_by_plugins(parts, progress, is_cancelled)
+        done = replace(done, plugged=plugged, problems=(*done.problems, *wrong))
     return done
 
 

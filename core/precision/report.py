@@ -15,6 +15,7 @@ from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
+from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
 from .rows import BASES
 from .table import precision_table
@@ -34,12 +35,13 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         *_scalars(comparison, lang),
         *_above_rounding(comparison, lang),
         *_other_content(comparison, lang),
+        *plugged_findings(comparison, lang),
         *_notes(comparison, lang),
         *_pending(comparison, lang),
     ]
     pair = comparison.pair
     is_one_run = pair.target_root == pair.golden_root
-    counted, summary = counts(comparison), end_result(comparison)
+    counted, summary = counts(comparison), {**end_result(comparison), **plugged_summary(comparison)}
     return Report(
         command=AREA,
         run=str(pair.target_root),
@@ -51,7 +53,7 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         findings=tuple(findings),
         counts=counted,
         summary=summary,
-        told=told(comparison, counted, summary, findings, lang),
+        told=(*told(comparison, counted, summary, findings, lang), *plugged_lines(comparison, lang)),
         problems=(*pair.problems, *comparison.problems),
         tables={AREA: precision_table(comparison, lang)} if tables else {},
     )
@@ -67,7 +69,7 @@ def pair_title(comparison: Comparison) -> str:
 
 def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
     """fail, incomplete, unknown, warn or pass; unknown is never a pass, nor is a capture that still runs."""
-    has_unknown = not comparison.ranks or comparison.is_growing
+    has_unknown = not comparison.ranks or comparison.is_growing or is_unmeasured(comparison)
     has_unknown = has_unknown or any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks)
     problems = (*comparison.pair.problems, *comparison.problems)
     return verdict_from(findings, problems, has_unknown=has_unknown)

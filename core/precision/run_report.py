@@ -165,8 +165,10 @@ def report_of_pair(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """A pair compared. InputError where nothing of it can be used, or it lacks the rank and step."""
+    criteria = Criteria.parse(options.criteria) if options.criteria else Criteria()
     settings = Settings(
-        criteria=Criteria.parse(options.criteria) if options.criteria else Criteria(),
+        criteria=criteria,
+        metrics=options.tables or bool(criteria.plugged),
         jobs=options.jobs,
         cluster=options.cluster,
         rank=options.rank,

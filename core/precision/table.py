@@ -15,6 +15,7 @@ from npulse.core.table import Column, Table, joined_text, text_column
 from npulse.core.text import Lang
 
 from .compare import Comparison, RankComparison
+from .plugged import PluggedFigure
 from .roles import ROLES
 from .rows import BASES, COUNTS, FIGURES
 from .verdict import REASONS, VERDICTS
@@ -37,6 +38,7 @@ def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
         _leaf_names("golden", ranks, lambda r: r.golden, lambda r: r.rows.pairing.golden_leaf),
         *_declared(ranks),
         *(_figure(name, ranks) for name in FIGURES),
+        *(_plugged(figure) for figure in comparison.plugged),
         _index_column(ranks),
         _text("pattern", ranks, _patterns),
         _coded("basis", [r.rows.basis for r in ranks], BASES),
@@ -95,6 +97,11 @@ def _figure(name: str, ranks: Sequence[RankComparison]) -> Column:
     if name in COUNTS:
         return Column(name, "int", np.nan_to_num(values).astype(np.int64), absent=absent)
     return Column(name, "float", values, absent=absent)
+
+
+def _plugged(figure: PluggedFigure) -> Column:
+    absent = ~_joined(figure.computed).astype(np.bool_)
+    return Column(figure.metric.name, "float", _joined(figure.values), absent=absent, unit=figure.metric.unit)
 
 
 def _leaf_names(

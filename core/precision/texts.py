@@ -230,6 +230,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} 个张量的差异属于舍入误差{of}",
     ),
     "told-ulps": (" ({ulps} ulp at most)", "（最大 {ulps} ulp）"),
+    "told-plugged": (
+        "{name} (plug-in): worst {value}, of {n} tensors, both sides read once more for it",
+        "{name}（插件）：最差 {value}，共 {n} 个张量，两侧均为此再读一遍",
+    ),
+    "plugged-missed": (
+        "{name} is {value} here, {limit} was asked for; {n} tensors miss it. The figure is a plug-in's.",
+        "此处 {name} 为 {value}，要求 {limit}；共 {n} 个张量未达到。该数值由插件给出。",
+    ),
+    "next-plugged": (
+        "npulse precision --tables has {name} of every tensor.",
+        "npulse precision --tables 列出每个张量的 {name}。",
+    ),
     "told-zero": (
         "; {n} elements differ where golden is 0: their relative error says nothing",
         "；{n} 个元素在标杆为 0 处不同：其相对误差没有意义",

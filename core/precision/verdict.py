@@ -6,12 +6,13 @@ figure that was not computed: absent is unknown, and unknown is not a pass.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, make_dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.analysis import criteria_from
+from npulse.core.plugins.metrics import metrics
 
 PASS, WARNING, ERROR, UNKNOWN = range(4)
 VERDICTS = ("pass", "warning", "error", "unknown")
@@ -50,16 +51,32 @@ Codes = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Thresholds of an error. The warning level is the unit roundoff of the coarser dtype: not a setting."""
+    """Thresholds of an error. The warning level is the unit roundoff of the coarser dtype: not a setting.
+
+    plugged: limits of metric plug-ins, (name, limit) each.
+    """
 
     cosine: float = 0.99
     norm_ratio_low: float = 0.99
     norm_ratio_high: float = 1.01
+    plugged: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Criteria:
-        """Read 'cosine=0.999,norm_ratio_low=0.98'. UsageError names the word that is not known."""
-        return criteria_from(cls, text)
+        """Read 'cosine=0.999,norm_ratio_low=0.98'. UsageError names the word that is not known.
+
+        Plug-ins are looked for where a word is not one of ours.
+        """
+        own = {f.name for f in fields(cls) if f.name != "plugged"}
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        others = [part for part in parts if part.partition("=")[0].strip() not in own]
+        names = tuple(metric.name for metric in metrics()[0]) if others else ()
+        limits = criteria_from(
+            make_dataclass("Known", [(name, float, 0.0) for name in (*own, *names)]), ",".join(parts)
+        )
+        given = [part.partition("=")[0].strip() for part in parts]
+        plugged = tuple((name, getattr(limits, name)) for name in given if name in names)
+        return cls(**{name: getattr(limits, name) for name in given if name in own}, plugged=plugged)
 
 
 @dataclass(frozen=True, slots=True)

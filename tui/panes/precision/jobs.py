@@ -76,7 +76,7 @@ def compare_round(
     show(
         compare_captures(
             pairs[index],
-            replace(settings or Settings(), tails=tails),
+            replace(settings or Settings(), tails=tails, metrics=True),
             progress=tools.progress,
             is_cancelled=tools.is_cancelled,
             on_update=show,
