@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -45,7 +45,9 @@ class Area:
 
     def criteria_names(self) -> tuple[str, ...]:
         """The names of the area's thresholds, as `--criteria` takes them."""
-        return tuple(f.name for f in fields(import_module(self.criteria, __package__).Criteria))
+        kind = import_module(self.criteria, __package__).Criteria
+        names: Callable[[], tuple[str, ...]] | None = getattr(kind, "names", None)
+        return names() if names is not None else tuple(f.name for f in fields(kind))
 
     def reports_of(
         self,

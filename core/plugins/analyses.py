@@ -58,9 +58,15 @@ def plugin_reports(
     where the reports hold them (`options.tables`). A plug-in that fails is a problem of its area's report.
     """
     found, problems = items("analysis", is_cancelled)
-    by_area: dict[str, list[Report]] = {}
+    round_name = options.round_name or (run.rounds[-1].name if run.rounds else "")
+    by_area: dict[str, AreaReport] = {}
+
+    def tell(name: str, findings: list[Finding], problems: list[Problem]) -> None:
+        told = AreaReport(round_name, "", _report(run, name, findings, problems))
+        by_area[name] = with_plugins(by_area[name], (told,)) if name in by_area else told
+
     if problems:
-        by_area[area or OWN_AREA] = [_report(run, area or OWN_AREA, [], problems)]
+        tell(area or OWN_AREA, [], problems)
     asked: dict[str, Any] | None = None
     for plugin, item in found:
         if area not in (None, item.area):
@@ -69,11 +75,8 @@ def plugin_reports(
         findings, problems = _answered(
             plugin, item, run, asked, reports, is_cancelled=is_cancelled, time_limit_s=time_limit_s
         )
-        by_area.setdefault(item.area, []).append(_report(run, item.area, findings, problems))
-    round_name = run.rounds[-1].name if run.rounds else ""
-    return tuple(
-        AreaReport(options.round_name or round_name, "", _joined(several)) for several in by_area.values()
-    )
+        tell(item.area, findings, problems)
+    return tuple(by_area.values())
 
 
 def with_plugins(told: AreaReport, more: Iterable[AreaReport]) -> AreaReport:
@@ -84,6 +87,7 @@ def with_plugins(told: AreaReport, more: Iterable[AreaReport]) -> AreaReport:
             findings=(*told.report.findings, *one.report.findings),
             problems=tuple(dict.fromkeys((*told.report.problems, *one.report.problems))),
             verdict=worst_verdict((told.report.verdict, one.report.verdict)),
+            beneath=worst_verdict((told.report.beneath, one.report.beneath)),
         )
         told = replace(told, report=report)
     return told
@@ -121,16 +125,9 @@ def _report(run: RunLike, area: str, findings: list[Finding], problems: list[Pro
         area,
         str(run.path),
         verdict_from(findings, problems),
+        beneath=verdict_from((), problems),
         findings=tuple(findings),
         problems=tuple(problems),
-    )
-
-
-def _joined(reports: list[Report]) -> Report:
-    findings = tuple(finding for report in reports for finding in report.findings)
-    problems = tuple(problem for report in reports for problem in report.problems)
-    return replace(
-        reports[0], findings=findings, problems=problems, verdict=worst_verdict(r.verdict for r in reports)
     )
 
 

@@ -7,6 +7,7 @@ figure that was not computed: absent is unknown, and unknown is not a pass.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, make_dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,11 @@ class Criteria:
     plugged: tuple[tuple[str, float], ...] = ()
 
     @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """What may be limited: our own figures, and the metrics of plug-ins."""
+        return (*(f.name for f in fields(cls) if f.name != "plugged"), *(one.name for one in metrics()[0]))
+
+    @classmethod
     def parse(cls, text: str) -> Criteria:
         """Read 'cosine=0.999,norm_ratio_low=0.98'. UsageError names the word that is not known.
 
@@ -71,9 +77,8 @@ class Criteria:
         parts = [part.strip() for part in text.split(",") if part.strip()]
         others = [part for part in parts if part.partition("=")[0].strip() not in own]
         names = tuple(metric.name for metric in metrics()[0]) if others else ()
-        limits = criteria_from(
-            make_dataclass("Known", [(name, float, 0.0) for name in (*own, *names)]), ",".join(parts)
-        )
+        known: type[Any] = make_dataclass("Known", [(name, float, 0.0) for name in (*own, *names)])
+        limits: Any = criteria_from(known, text)
         given = [part.partition("=")[0].strip() for part in parts]
         plugged = tuple((name, getattr(limits, name)) for name in given if name in names)
         return cls(**{name: getattr(limits, name) for name in given if name in own}, plugged=plugged)

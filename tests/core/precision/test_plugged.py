@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from npulse.core.analysis import AnalysisOptions, AreaReport
-from npulse.core.errors import UsageError
+from npulse.core.checkup.criteria_file import parse_criteria
+from npulse.core.errors import InputError, UsageError
 from npulse.core.plugins import registry
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.run_report import report_of
@@ -181,3 +182,13 @@ def test_criteria_know_metrics_by_name_and_nothing_else(use: Use) -> None:
     for text in ("gab=1", "gap=x", "gap=1,gap=2", "plugged=1"):
         with pytest.raises(UsageError):
             Criteria.parse(text)
+
+
+def test_a_criteria_file_takes_a_metric_as_a_threshold(use: Use) -> None:
+    text = "[precision.thresholds]\ngap = 0.5\n"
+    with pytest.raises(InputError, match="no such threshold"):
+        parse_criteria(text, "criteria.toml")
+    use(GAP)
+    assert parse_criteria(text, "criteria.toml").area_options("precision") == "gap=0.5"
+    with pytest.raises(InputError, match="no such threshold"):
+        parse_criteria(text.replace("gap", "plugged"), "criteria.toml")
