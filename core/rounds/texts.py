@@ -66,7 +66,6 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{name} {before} -> {after}（要求 {needs}）",
     ),
     "missed-figure": ("{name} {shown} (needs {needs})", "{name} {shown}（要求 {needs}）"),
-    "shown": ("{shown} (needs {needs})", "{shown}（要求 {needs}）"),
     "told-criteria": ("criteria: {path}", "标准：{path}"),
     "told-baseline": ("baseline: {round}", "基线：{round}"),
     "is-baseline": ("baseline", "基线"),

@@ -21,11 +21,13 @@ from .settings import Change
 from .story import AREA, Story, StoryRow
 from .table import STATE, SUBJECT, rounds_table
 from .texts import TEXTS
+from .verdicts import FIGURE_OF
 from .words import (
     against_text,
     before_of,
     change_name,
     change_text,
+    changes_since,
     changes_text,
     criterion_text,
     figure_text,
@@ -98,13 +100,16 @@ class RoundsView:
         if against := against_text(self.found, row, lang):
             yield say(TEXTS, "head-against", lang), against
         for name in row.cells:
-            yield heading_of(name, lang), self._figure(row, name, lang)
-        for result in row.criteria:
-            yield result.title[lang == "zh"], criterion_text(result, row, lang)
+            asked = next((one for one in row.criteria if FIGURE_OF.get(one.id) == name), None)
+            needs = "" if asked is None else f", {criterion_text(asked, lang)}"
+            yield heading_of(name, lang), self._figure(row, name, lang) + needs
         if not row.changes:
             yield say(TEXTS, "head-changes", lang), changes_text(row, lang)
         for change in ordered(row.changes):
             yield change_name(change, lang), _change_value(change, lang)
+        for result in row.criteria:
+            if FIGURE_OF.get(result.id) not in row.cells:
+                yield result.title[lang == "zh"], criterion_text(result, lang)
         for said in row.said:
             n_told = {"E": said.n_errors, "W": said.n_warnings}
             counted = "".join(f" {letter} {n}" for letter, n in n_told.items() if n)
@@ -216,9 +221,14 @@ class RoundsView:
     def strip(self, row: int) -> tuple[Strip, int] | None:
         return None
 
-    def compared_lines(self, row: int, lang: Lang, arrow: str = "->") -> list[str]:
-        """The round against what came before it: its figures, then key by key what was set otherwise."""
+    def compared_lines(
+        self, row: int, lang: Lang, arrow: str = "->", *, is_to_baseline: bool = False
+    ) -> list[str]:
+        """The round against what came before it, or the baseline: its figures, then key by key what was set
+        otherwise."""
         one = self.found.rows[row]
+        if is_to_baseline:
+            return self._to_baseline(one, lang, arrow)
         lines = [say(TEXTS, "head-figures", lang)]
         for name in one.cells:
             text = f"{heading_of(name, lang)} {self._figure(one, name, lang)}"
@@ -228,6 +238,24 @@ class RoundsView:
             lines.append(f"  {changes_text(one, lang)}")
         for change in ordered(one.changes):
             lines += _change_lines(change, lang, arrow)
+        return lines
+
+    def _to_baseline(self, row: StoryRow, lang: Lang, arrow: str) -> list[str]:
+        """Figures of both rounds; what was set otherwise since the baseline, where that came before."""
+        base = next(one for one in self.found.rows if one.name == self.found.baseline)
+        lines = [say(TEXTS, "head-figures", lang)]
+        for name, state in row.against.items():
+            old, new = (BY_ID[name].text(one.cells[name]) for one in (base, row))
+            word = say(TEXTS, f"state-{state}", lang) if f"state-{state}" in TEXTS else ""
+            lines.append(f"  {heading_of(name, lang)} {old} {arrow} {new}  {word}".rstrip())
+        if not row.against:
+            lines.append(f"  {say(TEXTS, 'against-nothing', lang)}")
+        if self.found.rows.index(base) < self.found.rows.index(row):
+            lines += ["", say(TEXTS, "head-set-otherwise", lang)]
+            changes = changes_since(self.found, row, base.name)
+            lines += [line for change in changes for line in _change_lines(change, lang, arrow)]
+            if not changes:
+                lines.append(f"  {say(TEXTS, 'no-changes', lang)}")
         return lines
 
     def translated(self, lang: Lang) -> RoundsView:

@@ -252,11 +252,11 @@ def _cost(story: Story, where: str, figure: str, lang: Lang, is_brief: bool) -> 
     return heading_of(figure, lang) if is_brief else from_to(story, row, figure, lang)
 
 
-def criterion_text(one: CriterionResult, row: StoryRow, lang: Lang) -> str:
-    """How a criterion stands in a round: fail 0.96 (needs >= 0.99), worse."""
-    text = f"{one.state.upper()} {say(TEXTS, 'shown', lang, shown=safe_text(one.shown, 60), needs=one.needs)}"
-    state = row.criterion_states.get(one.id, "")
-    return f"{text}, {say(TEXTS, f'state-{state}', lang)}" if state in ("better", "worse", "same") else text
+def criterion_text(one: CriterionResult, lang: Lang) -> str:
+    """How a criterion stands, beside its figure: needs >= 0.99: FAIL. A yes or no says only how it stands."""
+    if not one.needs.startswith((">", "<")):
+        return one.state.upper()
+    return f"{say(TEXTS, 'chart-needs', lang, needs=one.needs)}: {one.state.upper()}"
 
 
 def missed_text(results: Iterable[CriterionResult], lang: Lang) -> str:

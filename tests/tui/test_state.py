@@ -32,6 +32,21 @@ def test_marking_twice_keeps_the_note(tmp_path: Path) -> None:
     assert store.marks("/run") == {"a": "note"}
 
 
+def test_a_baseline_stands_beside_marks_and_is_forgotten(tmp_path: Path) -> None:
+    store = StateStore(tmp_path)
+    store.set_mark("/run", "a", True)
+    store.set_baseline("/run", "round2")
+    store.set_mark("/run", "b", True)
+    assert StateStore(tmp_path).baseline("/run") == "round2" and list(store.marks("/run")) == ["a", "b"]
+    assert store.baseline("/run2") == ""
+    (file,) = (tmp_path / "baselines").iterdir()
+    file.write_text('{"round": 7}')
+    assert store.baseline("/run") == ""
+    store.set_baseline("/run", "round1")
+    store.set_baseline("/run", "")
+    assert store.baseline("/run") == ""
+
+
 def test_state_is_private_and_nothing_is_left_beside(tmp_path: Path) -> None:
     store = StateStore(tmp_path / "s")
     store.set_mark("/run", "a", True)

@@ -360,6 +360,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "rounds.none": ("No round was found in {path}", "在 {path} 中未找到轮次"),
     "rounds.how-capture": ("Rounds are written by:", "以下命令会写入轮次："),
     "rounds.no-earlier": ("This is the first round: none is before it.", "这是第一轮，之前没有轮次。"),
+    "rounds.no-baseline": ("There are no other rounds to compare.", "没有其他轮次可比较。"),
+    "rounds.baseline-is": ("{round} is the baseline now.", "{round} 现为基线。"),
+    "rounds.baseline-none": ("No round is the baseline now.", "现在没有基线。"),
+    "rounds.baseline": ("baseline: {round}", "基线：{round}"),
     "rounds.comparing": ("Comparing {after} with {before} ...", "正在比较 {after} 与 {before}……"),
     "rounds.compared": ("Two rounds side by side, every area", "两轮对比（所有面板）"),
     # ---- the performance pane ----

@@ -41,13 +41,15 @@ FOLLOWING = frozenset(("pane.follow", "pane.pause"))
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """How a pane shows its rows: all that `u` can undo. `marks` holds (subject, note)."""
+    """How a pane shows its rows: all that `u` can undo. `marks` holds (subject, note); `baseline` is, in the
+    rounds pane, the round that the others are compared with."""
 
     sort: str | None = None
     descending: bool = False
     filter: str = ""
     hidden: frozenset[str] = frozenset()
     marks: tuple[tuple[str, str], ...] = ()
+    baseline: str = ""
 
 
 class PaneStatus(Message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -155,6 +155,12 @@ class JobPane(Pane):
     def start_again(self) -> None:
         """The same run and round with other choices."""
         self._started = None
+        self.start()
+
+    def ask_again(self) -> None:
+        """The same rows with other choices: what is shown stays, with its cursor, until the job ends."""
+        if self.run is not None:
+            self._started = replace(self.run), self.round_index
         self.start()
 
     def start(self) -> None:

@@ -134,9 +134,13 @@ class TablePane(LiveRows, Generic[ViewT]):
                 yield VirtualTable()
                 yield Entry(id="filter")
                 yield Static(id="state", markup=False)
-                yield LayerStrip()
+                yield from self.below_rows()
             with Vertical(id="side"):
                 yield DetailView()
+
+    def below_rows(self) -> ComposeResult:
+        """What stands under the table and its line of state."""
+        yield LayerStrip()
 
     def on_mount(self) -> None:
         self.watch(self.table, "position", self._show_state, init=False)

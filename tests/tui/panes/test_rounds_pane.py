@@ -19,6 +19,7 @@ from npulse.tui.screens.rows import RowList
 from npulse.tui.terminal import terminal_from
 from npulse.tui.widgets.detail import DetailView
 
+from ...core.rounds.archives import NAMES, golden_archive
 from .rounds_runs import FIRST, SECOND, write_archive
 
 OpenApp = Callable[..., NpulseApp]
@@ -247,3 +248,39 @@ async def test_a_round_that_another_terminal_makes_appears(
         await told(pilot, until)
         assert pane.row == 1, "the cursor stays with its round"
         assert "third_2026" in screen_text(app)
+
+
+async def test_a_figure_is_drawn_and_a_round_becomes_the_baseline(
+    open_rounds: OpenApp, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    """The chart follows the column cursor; `p` keeps a baseline in the state folder, `u` takes it back."""
+    archive = golden_archive(tmp_path / "golden").path
+    app = open_rounds(archive)
+    async with app.run_test(size=SMALL) as pilot:
+        pane = await told(pilot, until)
+        text = screen_text(app)
+        assert f"mem. sites met first in {NAMES[2]} (worse since: st" in text
+        assert "step ms 12  needs" not in text and "step ms 12  + better  ! worse  ? unknown" in text
+        bars = text.splitlines()
+        at = next(i for i, line in enumerate(bars) if "step ms 12  +" in line)
+        assert [line.strip() for line in bars[at + 1 : at + 4]] == [
+            "15 ▃▃▃▃▃ ▃▃▃▃▃ █████       ▅▅▅▅▅",
+            "0 █████ █████ █████       █████",
+            "!           +^",
+        ]
+        pane.table.move_to_column("n_memory_sites")
+        await pilot.press("k", "k")
+        await until(pilot, lambda: "mem. sites 0  needs <= 0" in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: pane.shown is not None and pane.shown.found.baseline == NAMES[2])
+        await until(pilot, lambda: f"B {NAMES[2][:14]}" in screen_text(app))
+        assert app.store.baseline(str(archive)) == NAMES[2] and pane.row == 2
+        assert pane.table.move_to_column("against")
+        await until(pilot, lambda: "worse: mem. sites; better: step ms" in screen_text(app))
+        await pilot.press("G", "d")
+        await until(pilot, lambda: isinstance(app.screen, LinesPage))
+        lines = [row.text for row in app.screen.query_one(RowList).rows]
+        assert "  step ms 15 → 12  better" in lines
+        await pilot.press("escape", "u")
+        await until(pilot, lambda: pane.shown is not None and pane.shown.found.baseline == "")
+        assert app.store.baseline(str(archive)) == "" and pane.row == 4

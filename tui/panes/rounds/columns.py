@@ -8,7 +8,7 @@ from npulse.core.rounds.facts import Facts
 from npulse.core.rounds.figures import BY_ID
 from npulse.core.rounds.table import STATE, SUBJECT
 from npulse.core.rounds.view import RoundsView
-from npulse.core.rounds.words import changes_text, figure_text, heading_of, outcome_and_ending
+from npulse.core.rounds.words import against_text, changes_text, figure_text, heading_of, outcome_and_ending
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text
 
@@ -26,18 +26,24 @@ _HEADINGS: dict[str, tuple[str, str]] = {
     "duration_s": ("seconds", "秒"),
     "outcome": ("outcome", "结果"),
     "exit_status": ("exit", "退出"),
+    "verdict": ("verdict", "结论"),
+    "missed": ("missed", "未达标"),
+    "against": ("against baseline", "相对基线"),
     "n_changes": ("changes", "改动数"),
     "changes": ("changed before it", "此前改动"),
 }
-_SHOWN = ("changes", "outcome", "kind", "started", "duration_s", "tool")
+_SHOWN = ("against", "changes", "outcome", "kind", "started", "duration_s", "tool")
 _HIDDEN_FIGURES = frozenset(("worst_cosine", "n_precision_origins"))
 HIDDEN_AT_FIRST = frozenset(
-    ("exit_status", "n_changes", *_HIDDEN_FIGURES, *(f"{name}{STATE}" for name in BY_ID))
+    ("exit_status", "n_changes", "missed", *_HIDDEN_FIGURES, *(f"{name}{STATE}" for name in BY_ID))
 )
 """Columns that `c` can bring in."""
-_PRIORITY = {"outcome": 20, "kind": 21, "started": 22, "duration_s": 23, "tool": 24}
+_PRIORITY = {"verdict": 18, "outcome": 20, "kind": 21, "started": 22, "duration_s": 23, "tool": 24}
 _NAME_CELLS, _CHANGE_CELLS = (14, 34), (24, 60)  # at least, at most
 _FRAME_CELLS, _GAP = 4, 2  # marker and rim of the table; between two columns
+BASELINE = "B"
+"""Before the name of the round that the others are compared with."""
+_OF_VERDICT = {"pass": "better", "warn": "worse", "fail": "worse", "unknown": "unknown"}
 _STYLES = {
     "better": "virtual-table--ok",
     "worse": "virtual-table--warning",
@@ -49,10 +55,12 @@ def specs(view: RoundsView, hidden: frozenset[str], glyphs: Glyphs, width: int) 
     """The visible columns in display order, for a table of `width` cells. Empty figures are left out."""
     table, lang = view.table, view.lang
     figures = [name for name in BY_ID if _has_cells(view, name)]
-    ordered = [SUBJECT, *figures, *_SHOWN]
+    ordered = [SUBJECT, "verdict", *figures, *_SHOWN]
     ordered += [column.name for column in table.columns if column.name not in {*ordered, *BY_ID}]
-    shown = [n for n in ordered if n not in hidden and (n in figures or n in _SHOWN or has_values(table, n))]
-    first = [_spec(view, name, glyphs, lang, width) for name in shown if name in (SUBJECT, *figures)]
+    told = {*figures, *_SHOWN} - ({"against"} if not view.found.baseline else set())
+    shown = [n for n in ordered if n not in hidden and (n in told or has_values(table, n))]
+    front = {SUBJECT, "verdict", *figures}
+    first = [_spec(view, name, glyphs, lang, width) for name in shown if name in front]
     taken = sum(max(one.min_width, cell_len(one.heading)) + _GAP for one in first) + _FRAME_CELLS
     return tuple(_spec(view, name, glyphs, lang, width, taken) for name in shown)
 
@@ -87,7 +95,11 @@ def _spec(view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int, t
         return _figure_spec(view, name, spec, lang)
     if name == SUBJECT:
         room = _name_cells(view, width)
-        marks = [_mark(row.facts, glyphs) for row in view.found.rows]
+        baseline = view.found.baseline
+        marks = [
+            BASELINE if baseline and row.name == baseline else _mark(row.facts, glyphs)
+            for row in view.found.rows
+        ]
         front = 2 if any(marks) else 0
         cells = room + front
         return ColumnSpec(
@@ -108,6 +120,27 @@ def _spec(view: RoundsView, name: str, glyphs: Glyphs, lang: Lang, width: int, t
             spec.heading,
             instead=lambda row: texts[row],
             min_width=cells,
+            max_width=cells,
+            priority=2,
+        )
+    if name == "verdict":
+        verdicts = [(row.verdict or "-").upper() for row in view.found.rows]
+        return ColumnSpec(
+            name,
+            spec.heading,
+            instead=lambda row: verdicts[row],
+            min_width=max(map(cell_len, verdicts), default=4),
+            priority=_PRIORITY[name],
+            style=lambda row: _STYLES.get(_OF_VERDICT.get(view.found.rows[row].verdict or "", "")),
+        )
+    if name == "against":
+        against = [against_text(view.found, row, lang) for row in view.found.rows]
+        cells = min(max(map(cell_len, against), default=8), 36)
+        return ColumnSpec(
+            name,
+            spec.heading,
+            instead=lambda row: against[row],
+            min_width=min(cells, 16),
             max_width=cells,
             priority=2,
         )

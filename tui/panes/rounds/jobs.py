@@ -22,9 +22,12 @@ PAUSE_S = 0.3
 """Between two stories that are shown while figures come in."""
 
 
-def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions, is_whole: bool = False) -> None:
+def read_story(
+    run: Run, tools: JobTools, *, options: AnalysisOptions, baseline: str = "", is_whole: bool = False
+) -> None:
     """The rounds with their facts at once, then again with the figures of each further round.
 
+    baseline: the round that the others are compared with.
     is_whole: only the end is shown, where figures of an earlier look stand on the screen.
     """
     from npulse.core.rounds.story import story
@@ -45,7 +48,14 @@ def read_story(run: Run, tools: JobTools, *, options: AnalysisOptions, is_whole:
             shown_s = monotonic()
 
     asked = replace(options, lang=tools.lang)
-    found = story(run, asked, progress=tools.progress, is_cancelled=tools.is_cancelled, on_update=show)
+    found = story(
+        run,
+        asked,
+        baseline=baseline,
+        progress=tools.progress,
+        is_cancelled=tools.is_cancelled,
+        on_update=show,
+    )
     tools.show(rounds_view(found, tools.lang))
 
 

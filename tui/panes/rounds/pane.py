@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.worker import get_current_worker
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.rounds.chart import chart
 from npulse.core.rounds.view import SUBJECT, RoundsView
 from npulse.core.text import Lang
 
+from ...actions import bindings_for
 from ...roles import RowStyle
+from ...widgets.chart import Chart
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
-from ..base import Pane
+from ..base import Pane, ViewState
 from ..instead import Nothing
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs, style_by_outcome
@@ -32,11 +38,11 @@ if TYPE_CHECKING:
 class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     """A row a round in time order: what came of it, what was set otherwise, what each figure says of that."""
 
-    BINDINGS = [*Pane.BINDINGS]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("rounds"), *Pane.BINDINGS]
     SCOPED_CSS = False  # as in the class above; it is not inherited
     DEFAULT_CSS = """
-    RoundsPane #rows { height: 1fr; }
-    RoundsPane #side { height: 1fr; }
+    RoundsPane #rows { height: 4fr; }
+    RoundsPane #side { height: 3fr; }
     """
 
     subject_column = SUBJECT
@@ -50,11 +56,25 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         self._width = 0
         self._round_name: str | None = None
         """The round that the cursor was last sent to: a new one draws it, the same one again does not."""
+        self._is_same_story = False
+        """Whether the job that begins changes no figure: only its end is shown then."""
 
     # ---- what is read ----
 
     def make_job(self, run: Run, round_: Round) -> Job:
-        return partial(read_story, run, options=self.options, is_whole=self._is_look)
+        is_whole, self._is_same_story = self._is_look or self._is_same_story, False
+        baseline = self._kept_baseline(run)
+        return partial(read_story, run, options=self.options, baseline=baseline, is_whole=is_whole)
+
+    def _kept_baseline(self, run: Run) -> str:
+        """The one that is kept, which another terminal may have changed; "" where that round is gone."""
+        kept = self.shell.store.baseline(self.shell.run_path or str(run.path))
+        if kept not in [one.name for one in run.rounds]:
+            kept = ""
+        if kept != self.view.baseline:
+            self._undo = [replace(view, baseline=kept) for view in self._undo]
+            self.set_reactive(Pane.view, replace(self.view, baseline=kept))
+        return kept
 
     def take_batch(self, run: Run, round_index: int, areas: Container[str]) -> None:
         """Another pane follows: a round that is new belongs to the story all the same."""
@@ -126,9 +146,60 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         return view.table.n_rows > 0
 
     def in_footer(self, action_id: str) -> bool:
-        if action_id == "pane.compare":
+        if action_id in ("pane.compare", "rounds.baseline"):
             return self.shown is not None and len(self.shown.found.rows) > 1
         return super().in_footer(action_id)
+
+    # ---- chart ----
+
+    def below_rows(self) -> ComposeResult:
+        yield from super().below_rows()
+        yield Chart()
+
+    def on_mount(self) -> None:
+        self.watch(self.table, "column", self._show_chart, init=False)
+        self.watch(self.table, "cursor", self._show_chart, init=False)
+
+    def show_rows(self) -> None:
+        super().show_rows()
+        self._show_chart()
+
+    def _show_chart(self, *_: object) -> None:
+        """The figure under the column cursor over all rounds; on another column the one that changed last."""
+        view, lang, at = self.shown, self.shell.lang, self.row
+        figure = view.chart_figure(self.table.current_column or "") if view is not None else ""
+        series = view.series(figure) if view is not None and figure else None
+        if series is None or len(series.values) < 2:
+            self.query_one(Chart).drawing = None
+            return
+
+        def draw(width: int, height: int, is_ascii: bool) -> list[str]:
+            return chart(series, lang, width, height, at=at, is_ascii=is_ascii)
+
+        self.query_one(Chart).drawing = draw
+
+    # ---- baseline ----
+
+    def action_switch_baseline(self) -> None:
+        rows = self.shown.found.rows if self.shown is not None else ()
+        if self.row is None or len(rows) < 2:
+            self.shell.notice("rounds.no-baseline")
+            return
+        name = rows[self.row].name
+        self.change_view(baseline="" if self.view.baseline == name else name)
+
+    def _show_view(self, view: ViewState) -> None:
+        """The baseline is kept at once, also when it is undone."""
+        is_other = view.baseline != self.view.baseline
+        super()._show_view(view)
+        if is_other and self.shell.run_path is not None:
+            self.shell.store.set_baseline(self.shell.run_path, view.baseline)
+            if view.baseline:
+                self.shell.notice("rounds.baseline-is", round=view.baseline)
+            else:
+                self.shell.notice("rounds.baseline-none")
+            self._is_same_story = True
+            self.ask_again()
 
     # ---- what opens from a row ----
 
@@ -140,16 +211,21 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
             self.shell.call_later(self.shell.show_round_in, row.index, row.area)
 
     def action_compare(self) -> None:
-        """The round under the cursor against the one before it, in every area."""
+        """The round under the cursor against the baseline, else the one before it, in every area."""
         rows = self.shown.found.rows if self.shown is not None else ()
-        if self.run is None or self.row is None or not self.row:
+        baseline = self.shown.found.baseline if self.shown is not None else ""
+        if self.run is None or self.row is None or not (self.row or baseline not in ("", rows[0].name)):
             self.shell.notice("rounds.no-earlier" if rows else "run.none")
             return
         assert self.shown is not None
         before, after = rows[self.row - 1].name, rows[self.row].name
+        if baseline not in ("", after):
+            before = baseline
         self.shell.notice("rounds.comparing", before=before, after=after)
         glyphs = self.shell.glyphs
-        own = self.shown.compared_lines(self.row, self.shell.lang, "->" if glyphs.is_ascii else glyphs.arrow)
+        arrow = "->" if glyphs.is_ascii else glyphs.arrow
+        is_to_baseline = before == baseline
+        own = self.shown.compared_lines(self.row, self.shell.lang, arrow, is_to_baseline=is_to_baseline)
         self._compare(self.run, before, after, own, self.shell.lang)
 
     @work(thread=True, exclusive=True, group="compare", exit_on_error=False, description="compare")

@@ -12,6 +12,7 @@ from npulse.core.rounds.words import (
     heading_of,
     listed_changes,
     started_text,
+    story_parts,
 )
 from npulse.core.text import safe_text
 
@@ -24,7 +25,8 @@ Tr = Callable[..., str]
 
 
 def shown_lines(view: RoundsView, tr: Tr, glyphs: Glyphs, is_ended: bool, key: str) -> list[str]:
-    """Two lines: verdict, span, how the newest figures stand; the first finding and what to do.
+    """Two lines: verdict, which round met what first and at what cost, how the newest figures stand; the
+    first finding and what to do.
 
     key: the one that lists what could not be read.
     """
@@ -34,11 +36,15 @@ def shown_lines(view: RoundsView, tr: Tr, glyphs: Glyphs, is_ended: bool, key: s
     if not view.is_complete:
         n_done = sum(row.is_complete for row in view.found.rows)
         parts.append(tr("rounds.not-asked" if is_ended else "rounds.asking", i=n_done, n=n_rounds))
-    parts += _newest(view, tr)
+    if view.is_complete:
+        parts += story_parts(view.found, view.lang, is_brief=True)
     n_nothing = view.report.counts.get("nothing_recorded", 0)
     if n_nothing:
         parts.append(tr("rounds.n-nothing", n=n_nothing))
+    parts += _newest(view, tr)
     verdict = view.report.verdict.upper() if view.is_complete else tr("rounds.no-verdict")
+    if view.found.baseline:
+        parts.append(tr("rounds.baseline", round=safe_text(view.found.baseline, 48)))
     parts.append(_span(view, tr))
     return [f"{verdict}  {separator.join(filter(None, parts))}", _first(view, tr, glyphs, key)]
 
