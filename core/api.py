@@ -19,7 +19,7 @@ from .criteria import AreaState, CheckUp
 from .device import run_report as device_run_report
 from .device.analyse import Devices
 from .findings import Finding, Problem, Report, Verdict
-from .gate import Gate
+from .gate import Baseline, Gate, read_baseline
 from .memory import run_report as memory_run_report
 from .memory.analyse import Memory
 from .overflow import run_report as overflow_run_report
@@ -361,6 +361,7 @@ def check(
     run: Run | StrPath,
     criteria: CriteriaFile | StrPath | None = None,
     *,
+    baseline: Baseline | StrPath | None = None,
     options: AnalysisOptions | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -368,6 +369,7 @@ def check(
     """All areas of a run, the newest round of each, against the criteria.
 
     criteria: a criteria file, or one that was read; None for the bundled one. Its silences count as of today.
+    baseline: JSON of an earlier check-up: what is known there counts only where it got worse.
     options: round, rank, language ... as a command takes them. InputError, UsageError: a file that cannot be
     used.
     """
@@ -377,7 +379,8 @@ def check(
         in_force = default_criteria()
     else:
         in_force = criteria if isinstance(criteria, CriteriaFile) else read_criteria(Path(criteria))
-    gate = Gate(date.today(), silences_of(in_force), lang=asked.lang)
+    known = read_baseline(Path(baseline)) if isinstance(baseline, str | PathLike) else baseline
+    gate = Gate(date.today(), silences_of(in_force), known, asked.lang)
     found = check_up(
         opened, asked, in_force, prepare=gate.prepare, progress=progress, is_cancelled=is_cancelled
     )

@@ -20,7 +20,13 @@ pytest.importorskip("build", reason="build is not installed: nothing can be buil
 
 REPO = Path(__file__).resolve().parents[1]
 PARTS = ("core", "tui", "keymaps", "sample_runs")
-GLUE = {"npulse/__init__.py", "npulse/__main__.py", "npulse/hook.py", "npulse/plugins.py"}
+GLUE = {
+    "npulse/__init__.py",
+    "npulse/__main__.py",
+    "npulse/hook.py",
+    "npulse/plugins.py",
+    "npulse/pytest_plugin.py",
+}
 CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 
