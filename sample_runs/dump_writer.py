@@ -23,36 +23,26 @@ Record = dict[str, Any]
 class DumpHook:
     """Sees every module call of a model and writes one rank's folder.
 
-    tensor_list: fragments of entry names whose tensors are written; of all others the statistics stand in
-    dump.json, which `finish` writes together with stack.json and construct.json. module_list: fragments of
-    the names that are recorded at all; none for all.
+    tensor_list: fragments of the names of leaves whose tensors are written; of all others the statistics
+    stand in dump.json, which `finish` writes together with stack.json and construct.json.
     """
 
     folder: Path
     tensor_list: Sequence[str]
-    module_list: Sequence[str] = ()
     entries: dict[str, Record] = field(default_factory=dict)
     parents: dict[str, str | None] = field(default_factory=dict)
     stacks: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     running: list[str] = field(default_factory=list)
     n_tensor_files: int = 0
 
-    def records(self, name: str) -> bool:
-        return not self.module_list or any(fragment in name for fragment in self.module_list)
-
     def enter(self, module: net.Module) -> None:
         name = entry_name(module)
-        if not self.records(name):
-            return
         self.parents[name] = self.running[-1] if self.running else None
         self.stacks.setdefault(tuple(model_frames()), []).append(name)
         self.running.append(name)
 
     def leave(self, module: net.Module, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-        name = entry_name(module)
-        if not self.records(name):
-            return
-        self.running.pop()
+        name = self.running.pop()
         self.entries[name] = {
             "input_args": [self.leaf(f"{name}.input.{i}", value) for i, value in enumerate(inputs)],
             "input_kwargs": {},
