@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from npulse.core.errors import NpulseError
 from npulse.core.findings import Finding, Report, Verdict, verdict_from
+from npulse.core.plugins import registry
 from npulse.core.table import Table, text_column
 from npulse.core.text import Lang, columns_of, safe_text
 
@@ -103,6 +105,7 @@ def _summary(environment: Environment, pairs: Sequence[Pairing], chosen: Sequenc
         "pairs": [f"{pair.left}, {pair.right}: {pair.state}" for pair in pairs],
         "captures": [f"{one.kind}, {one.tool}: {possible[one.is_possible]}" for one in chosen],
         "devices": list(environment.devices) if environment.devices is not None else None,
+        **({"plugins": [one.name for one in _plugins()]} if environment.is_live and _plugins() else {}),
     }
 
 
@@ -128,6 +131,24 @@ def _told(
     if environment.is_live:
         yield teller.text("head-captures")
         yield from _capture_lines(chosen, teller)
+        yield from _plugin_lines(teller)
+
+
+def _plugins() -> tuple[registry.Plugin, ...]:
+    try:
+        return registry.plugins()
+    except NpulseError:
+        return ()  # the list is broken: every run says so
+
+
+def _plugin_lines(teller: Teller) -> Iterator[str]:
+    """The plug-ins that every run uses here; nothing where there are none."""
+    if _plugins():
+        yield teller.text("head-plugins")
+    for one in _plugins():
+        kinds = ", ".join(one.kinds) or "?"
+        state = "" if one.state == "ok" else f"  {one.state}: {teller.text('plugin-unused')}"
+        yield safe_text(f"  {one.name}  {kinds}  {one.source} {one.version}".rstrip() + state)
 
 
 def _answer(

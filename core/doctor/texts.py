@@ -461,6 +461,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "head-installed": ("installed:", "已安装："),
     "head-not-told": ("not told: {names}", "未提及：{names}"),
     "head-not-found": ("not found: {names}", "未找到：{names}"),
+    "head-plugins": ("plug-ins (npulse plugin list):", "插件（npulse plugin list）："),
+    "plugin-unused": ("not used", "不使用"),
     "head-captures": ("what can be captured here:", "此处可采集："),
     "state-ok": ("goes with {names}", "与 {names} 配套"),
     "state-conflict": ("CONFLICT with {names}", "与 {names} 冲突"),
