@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -343,8 +343,8 @@ class Shell(App[int], inherit_bindings=False):
 
     # ---- capturing ----
 
-    def show_capture(self) -> None:
-        """The capture that runs or has just ended; else the fields of a new one."""
+    def show_capture(self, fields: Mapping[str, str] | None = None) -> None:
+        """The capture that runs or has just ended; else the fields of a new one, some of them filled in."""
         from .screens.capture import CapturePage
         from .screens.capture_run import CaptureRunPage
 
@@ -353,7 +353,8 @@ class Shell(App[int], inherit_bindings=False):
         elif self.capture_job is not None:
             self._show_job(self.capture_job)
         else:
-            self.push_screen(CapturePage(self._kind_here()), self._show_started)
+            kind = (fields or {}).get("kind") or self._kind_here()
+            self.push_screen(CapturePage(kind, fields), self._show_started)
 
     def _show_started(self, job: CaptureJob | None) -> None:
         if job is not None:

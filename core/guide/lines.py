@@ -26,8 +26,8 @@ LABELS: dict[str, Words] = {
         "*** 为该轮未保存的密钥：请自行填回",
     ),
     "facts": (
-        "filled in from the newest round that has a manifest: {round}",
-        "已按最近一轮的清单填写：{round}",
+        "filled in from round {round}",
+        "已按轮次 {round} 的清单填写",
     ),
     "no-facts": (
         "no round with a manifest is known here: replace what stands in <>",
@@ -40,6 +40,11 @@ LABELS: dict[str, Words] = {
 def label(key: str, lang: Lang, **values: str) -> str:
     """One of the labels in a language."""
     return LABELS[key][lang == "zh"].format(**values)
+
+
+def labelled(key: str, lang: Lang) -> str:
+    """The label with what stands between it and its text."""
+    return label(key, lang) + ("：" if lang == "zh" else ": ")
 
 
 def facts_line(facts: Facts, lang: Lang) -> str:
@@ -58,7 +63,7 @@ def step_lines(step: Step, facts: Facts, lang: Lang) -> Iterator[str]:
     yield f"    {advice.command}"
     yield f"    {step.why[at]}"
     if step.needs[at]:
-        yield f"    {label('needs', lang)}: {step.needs[at]}"
+        yield f"    {labelled('needs', lang)}{step.needs[at]}"
 
 
 def guide_lines(symptoms: Sequence[Symptom], facts: Facts, lang: Lang) -> Iterator[str]:
@@ -77,7 +82,7 @@ def guide_lines(symptoms: Sequence[Symptom], facts: Facts, lang: Lang) -> Iterat
             first, *others = step_lines(step, facts, lang)
             yield f"  {number} {first}"
             yield from (f"  {line}" for line in others)
-        yield f"  {label('smaller', lang)}: {symptom.smaller[at]}"
+        yield f"  {labelled('smaller', lang)}{symptom.smaller[at]}"
 
 
 def entry_lines(entry: Entry, lang: Lang) -> Iterator[str]:
@@ -87,8 +92,8 @@ def entry_lines(entry: Entry, lang: Lang) -> Iterator[str]:
     if entry.meaning[at]:
         yield f"    {entry.meaning[at]}"
     if entry.next_step[at]:
-        yield f"    {label('next', lang)}: {entry.next_step[at]}"
-    yield f"    {label('source', lang)}: {entry.source[at]}"
+        yield f"    {labelled('next', lang)}{entry.next_step[at]}"
+    yield f"    {labelled('source', lang)}{entry.source[at]}"
 
 
 def guide_values(symptoms: Sequence[Symptom], facts: Facts, lang: Lang) -> dict[str, Any]:

@@ -44,6 +44,18 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Comparing rounds here is not built yet: [ and ] switch rounds, the first line tells how each ends.",
         "此处的轮次比较尚未实现：按 [ 和 ] 切换轮次，首行显示各轮的最终结果。",
     ),
+    # ---- guide ----
+    "guide.title": ("Guide: {facts}", "向导：{facts}"),
+    "guide.read": ("Enter opens the capture with these fields.", "回车以这些字段打开采集。"),
+    "guide.pane": ("Enter opens {pane}.", "回车打开{pane}面板。"),
+    "guide.copy": ("Enter copies this command.", "回车复制此命令。"),
+    "codes.title": ("Codes, exit statuses, pitfalls, rules: {n}", "错误码、退出码、陷阱、规则：{n} 条"),
+    "codes.placeholder": ("a code or words of either language", "错误码，或中英文关键词"),
+    "codes.empty": (
+        "Nothing holds all these words. Fewer words, or a code alone.",
+        "没有同时包含这些词的条目。减少词数，或只输入错误码。",
+    ),
+    "codes.entry": ("What is known of it", "条目全文"),
     # ---- following ----
     "live.begun": (
         "Following: new data is shown as it is written. Space pauses.",

@@ -94,9 +94,11 @@ class CapturePage(Page["CaptureJob | None"]):
             """Of the preflight; None before it."""
             return self.outlook.findings if self.outlook is not None else None
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, fields: Mapping[str, str] | None = None) -> None:
+        """fields: filled in for the user; then only program and archive are as they were typed last."""
         super().__init__()
         self._kind = kind
+        self._filled_in = fields
         self._version = 0
         """Counts changes of the fields: what was planned before the last one is dropped."""
         self._timer: Timer | None = None
@@ -122,6 +124,8 @@ class CapturePage(Page["CaptureJob | None"]):
         shell = self.shell
         archive = usual_archive(shell.opened, Path.cwd())
         kept = shell.store.fields(shell.run_path or str(archive))
+        if self._filled_in is not None:
+            kept = {n: v for n, v in kept.items() if n in ("command", "archive")} | dict(self._filled_in)
         values = {**usual_values(self._kind, archive), **{n: v for n, v in kept.items() if n in BY_ID}}
         values |= {"force": "no"}  # never by accident
         if self._kind:

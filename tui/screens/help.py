@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.cells import cell_len
+from textual.binding import BindingType
 
+from ..actions import bindings_for
 from ..keymap import describe_keys
 from .page import ListPage
 from .rows import Row
@@ -14,8 +17,15 @@ from .rows import Row
 class HelpPage(ListPage):
     """What every key does; the last heading says where the user's own map belongs."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("help")]
     can_open = False
     has_detail = False
+
+    def action_show_guide(self) -> None:
+        self.shell.action_show_guide()
+
+    def action_search_codes(self) -> None:
+        self.shell.action_search_codes()
 
     def title_text(self) -> str:
         return self.tr("help.title", name=self.shell.keymap.name or "default")
