@@ -73,6 +73,12 @@ def whole_format_of(path: str | Path) -> str:
     return found
 
 
+def is_whole_alone(path: Path | None) -> bool:
+    """Whether a file's suffix stands for a format that only a dossier has: HTML, JUnit, a workbook."""
+    suffix = "" if path is None else path.suffix.lower()
+    return suffix in _WHOLE_SUFFIXES and suffix not in _SUFFIXES
+
+
 def render_whole(
     dossier: Dossier, format_name: str, *, version: str, lang: Lang = "en", strict: bool = False
 ) -> Iterator[str]:

@@ -12,7 +12,7 @@ from npulse.core.findings import Report
 from ..state import user_config_file
 from .analyse import asked_of, written
 from .gate import gate_of
-from .options import AnalyseOptions, chosen_format, chosen_lang, emit, opened, talk
+from .options import AnalyseOptions, chosen_format, chosen_lang, emit, now_text, opened, talk, version
 from .progress import end_progress, stderr_progress
 
 CRITERIA_FILE = "criteria.toml"
@@ -41,13 +41,23 @@ def run_check(
     from npulse.core.checkup.commands import RunFacts
     from npulse.core.checkup.report import report
     from npulse.core.checkup.run_report import criteria_in_force
-    from npulse.core.report import masked
+    from npulse.core.report import (
+        dossier_of,
+        is_whole_alone,
+        masked,
+        masked_dossier,
+        refuse_early,
+        write_whole_report,
+    )
     from npulse.core.run.discover import discover
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
     lang = chosen_lang(options.lang)
-    format_name = chosen_format(options.format_name, options.output)
+    is_whole = options.format_name is None and is_whole_alone(options.output)
+    format_name = "" if is_whole else chosen_format(options.format_name, options.output)
+    if is_whole and options.output is not None:
+        refuse_early(options.output, runs=(path,))
     criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
     path = opened(path)
     gate = gate_of(options, path, criteria, baseline, silences)
@@ -61,7 +71,7 @@ def run_check(
         run = discover(path, progress=progress)
         found = check_up(
             run,
-            replace(asked_of(options), criteria=None),
+            replace(asked_of(options), criteria=None, tables=options.tables or is_whole),
             criteria,
             is_here=is_here,
             facts=RunFacts(str(run.path)) if options.mask else None,  # the command line of a job is private
@@ -74,6 +84,17 @@ def run_check(
     if gate:
         for note in gate.notes(told.findings):
             talk(f"npulse: {note}")
+    if is_whole and options.output is not None:
+        dossier = dossier_of(found, made=now_text())
+        write_whole_report(
+            masked_dossier(dossier) if options.mask else dossier,
+            options.output,
+            version=version(),
+            lang=lang,
+            strict=options.strict,
+            runs=(path,),
+        )
+        return told.exit_code(strict=options.strict)
     if options.mask:  # so that the rounds' folders are known by their names, which stand in commands
         told = replace(told, artifacts=run.artifacts)
     return written(told, format_name, options, [path])

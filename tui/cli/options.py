@@ -6,6 +6,7 @@ import inspect
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -135,6 +136,11 @@ def opened(path: Path) -> Path:
     made = pack.manifest
     talk(f"npulse: {path} is a pack of {made.path}, made on {made.made} by npulse {made.npulse}")
     return pack.run
+
+
+def now_text() -> str:
+    """Day and minute, for what a person reads."""
+    return time.strftime("%Y-%m-%d %H:%M")
 
 
 def check_seconds(seconds: float | None, option: str) -> None:

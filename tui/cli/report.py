@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,7 +10,7 @@ from npulse.core.text import Lang
 
 from ..state import user_config_file
 from .check import CRITERIA_FILE
-from .options import user_cache, version
+from .options import now_text, opened, user_cache, version
 from .progress import end_progress, stderr_progress
 
 
@@ -44,6 +43,7 @@ def run_report(path: Path, options: ReportOptions) -> int:
 
     limit_blas_threads()
     refuse_early(options.output, runs=(path,))
+    path = opened(path)
     criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
     gate = Gate(date.today(), silences_of(criteria), lang=options.lang)
     asked = AnalysisOptions(
@@ -60,7 +60,7 @@ def run_report(path: Path, options: ReportOptions) -> int:
             asked,
             criteria,
             title=options.title,
-            made=time.strftime("%Y-%m-%d %H:%M"),
+            made=now_text(),
             prepare=gate.prepare,
             progress=progress,
         )

@@ -69,3 +69,14 @@ def test_what_is_killed_while_writing_leaves_what_was_there(tmp_path: Path) -> N
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, timeout=60)
     assert ended.returncode == -signal.SIGKILL and path.read_text() == "before"
+
+
+def test_a_check_up_alone_is_written_by_the_same_renderers(tmp_path: Path, capsys: Capture) -> None:
+    page, junit = tmp_path / "a.html", tmp_path / "a.xml"
+    words = ["check", RUN, "--round", "round1", "--jobs", "1", "--mask"]
+    assert run([*words, "-o", str(page)]) == run([*words, "-o", str(junit)]) == 1
+    assert page.read_text().startswith("<!DOCTYPE html>") and "heat-precision" in page.read_text()
+    assert ET.parse(junit).getroot().tag == "testsuites"
+    assert "w8a8" not in page.read_text() + junit.read_text()
+    assert run(["check", RUN, "-o", f"{RUN}/a.html"]) == 2
+    assert "not written into the run" in capsys.readouterr().err
