@@ -115,7 +115,10 @@ def _words(dossier: Dossier, reports: Iterable[Report]) -> Iterator[str]:
     users: set[str] = set()
     found: set[str] = set(_path_words(dossier.check_up.run))
     for report in reports:
-        yield from own_words(report)
+        if report.command == "memory":  # names of the user's code alone
+            yield from own_words(report)
+        else:
+            found.update(own_words(report))
         for path in _paths(report):
             found.update(_path_words(path))
         for name in _names(report):
