@@ -19,6 +19,7 @@ from npulse.core.analysis import AreaReport
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Report, Verdict, worst_verdict
+from npulse.core.plugins.protocols import OWN_AREA
 from npulse.core.text import Lang, safe_text, say
 
 from .causes import first_of, state_of_all, with_distrust
@@ -104,7 +105,8 @@ def _area_state(
     missing, next_step = _missing(facts, area, told, results, lang, is_recorded)
     origin = _origin(told)
     if origin is not None and state in ("fail", "warn"):
-        next_step = area_command(facts, command_of(area), reports[-1].round)
+        is_own = area == OWN_AREA  # no command shows more of it
+        next_step = origin.next_step if is_own else area_command(facts, command_of(area), reports[-1].round)
     return AreaState(
         area=area,
         state=state if told else "unknown",

@@ -30,8 +30,12 @@ def area_title(area: str, lang: Lang) -> str:
 
 def origin_text(origin: Finding, lang: Lang) -> str:
     """The subject of a finding and what its rule is called."""
-    title = _titles().get(origin.rule, (origin.rule, origin.rule))[lang == "zh"]
-    return say(TEXTS, "first-is", lang, subject=safe_text(origin.subject, _LONG), title=title)
+    title = _titles().get(origin.rule, (origin.message, origin.message))[
+        lang == "zh"
+    ]  # a plug-in's: its words
+    return say(
+        TEXTS, "first-is", lang, subject=safe_text(origin.subject, _LONG), title=safe_text(title, _LONG)
+    )
 
 
 @cache

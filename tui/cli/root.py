@@ -577,10 +577,13 @@ def report(
     jobs: o.JobsOption = 0,
     no_cache: o.NoCacheOption = False,
     lang: o.LangOption = None,
+    plugin: o.PluginOption = None,
+    no_plugins: o.NoPluginsOption = False,
 ) -> int:
     """The check-up, every area's findings of every round and the rounds' story, for who has not the run."""
     from .report import ReportOptions, run_report
 
+    o.use_plugins(plugin, no_plugins)
     options = ReportOptions(
         output=output,
         criteria=criteria,
