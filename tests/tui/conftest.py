@@ -14,8 +14,9 @@ from npulse.core.findings import Finding, Location, Problem, Report
 from npulse.core.run.model import Artifact, Round, Run
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.base import Pane
-from npulse.tui.panes.pending import PendingPane
 from npulse.tui.state import StateStore
+
+from .plain_pane import PlainPane
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -56,7 +57,7 @@ def make_app(state: Path, make_run: Callable[..., Run]) -> Callable[..., NpulseA
     def make(run_path: str | None = "/data/run", run: Run | None = None, **options: Any) -> NpulseApp:
         given = make_run() if run is None else run
         options.setdefault("store", StateStore(state, now_s=lambda: 1_700_000_000))
-        options.setdefault("make_pane", PendingPane)
+        options.setdefault("make_pane", PlainPane)
         options.setdefault("open_run", lambda path, progress, is_cancelled: given)
         return NpulseApp(run_path, **options)
 

@@ -21,7 +21,6 @@ from npulse.tui.actions import PANES
 from npulse.tui.app import NpulseApp, run_app
 from npulse.tui.keymap import Keymap, KeymapProblem, default_keys, named_keymap
 from npulse.tui.panes.base import Pane, PaneStatus, ViewState, finding_text
-from npulse.tui.panes.pending import PendingPane
 from npulse.tui.screens.ask import AskPage
 from npulse.tui.screens.entry import Entry
 from npulse.tui.screens.help import HelpPage
@@ -35,6 +34,8 @@ from npulse.tui.screens.problems import ProblemsPage
 from npulse.tui.screens.rows import RowList
 from npulse.tui.state import StateStore
 from npulse.tui.terminal import terminal_from
+
+from .plain_pane import PlainPane
 
 MakeApp = Callable[..., NpulseApp]
 ScreenText = Callable[[NpulseApp], str]
@@ -71,7 +72,7 @@ async def test_every_number_shows_its_pane_made_at_the_first_visit(make_app: Mak
 
     def make_pane(area: str) -> Pane:
         made.append(area)
-        return PendingPane(area)
+        return PlainPane(area)
 
     app = make_app(make_pane=make_pane)
     async with app.run_test() as pilot:
@@ -134,9 +135,9 @@ async def test_l_changes_every_visible_text_and_is_remembered(
         await pilot.press("L")
         assert "任何地方" in screen_text(app) and "Everywhere" not in screen_text(app)
         await pilot.press("q")
-        assert "2 精度" in screen_text(app) and "尚未实现" in screen_text(app)
+        assert "2 精度" in screen_text(app) and "<精度>: 1" in screen_text(app)
         await pilot.press("L")
-        assert "2 Precision" in screen_text(app) and "not built yet" in screen_text(app)
+        assert "2 Precision" in screen_text(app) and "<Precision>: 1" in screen_text(app)
     assert StateStore(app.store.folder).choice("lang") == "en"
 
 
@@ -474,7 +475,7 @@ async def test_an_unexpected_error_of_a_worker_goes_to_the_log(make_app: MakeApp
 
 
 async def test_a_pane_worker_error_becomes_a_notice(make_app: MakeApp) -> None:
-    class Broken(PendingPane):
+    class Broken(PlainPane):
         def on_mount(self) -> None:
             self.run_worker(self.fail, thread=True, exit_on_error=False)
 
@@ -529,9 +530,9 @@ async def test_rounds_are_walked_with_brackets(
     app = make_app(run=run, first_pane="precision")
     async with app.run_test(size=(100, 24)) as pilot:
         await ready(app, pilot)
-        assert "round 3 of 3 [b]r3" in screen_text(app) and "was recognised" in screen_text(app)
+        assert "round 3 of 3 [b]r3" in screen_text(app) and "<Precision>: 0" in screen_text(app)
         await pilot.press("left_square_bracket")
-        assert "round 2 of 3 r2" in screen_text(app) and "Recognised in this round: 2" in screen_text(app)
+        assert "round 2 of 3 r2" in screen_text(app) and "<Precision>: 2" in screen_text(app)
         await pilot.press("left_square_bracket", "left_square_bracket")
         assert app.round_index == 0 and "No further round" in notices(app)[-1]
 
@@ -548,21 +549,6 @@ async def test_a_rescan_keeps_the_round_and_another_run_shows_its_newest(
         app.open_path("/other")
         await ready(app, pilot)
         assert app.round_index == 2
-
-
-async def test_pending_pane_names_kinds_and_their_capture(
-    make_app: MakeApp, make_run: Callable[..., Run], screen_text: ScreenText
-) -> None:
-    from npulse.core.run.kinds import kinds_of
-
-    kind = next(k for k in kinds_of("memory") if not k.is_read)
-    app = make_app(run=make_run({"": [kind.id, kind.id, "prof.session"]}), first_pane="memory")
-    async with app.run_test(size=(160, 40)) as pilot:
-        await ready(app, pilot)
-        text = screen_text(app)
-        assert f"2  {kind.id}  {kind.title} (recognised, not yet read)" in text
-        assert kind.captured_by in text
-        assert "prof.session" not in text
 
 
 async def test_rescan_reads_the_folder_again(make_app: MakeApp, make_run: Callable[..., Run]) -> None:
@@ -780,7 +766,7 @@ async def test_q_asks_when_marks_could_not_be_written(
 def test_a_crash_leaves_five_lines_and_a_log_without_local_variables(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    class Crashing(PendingPane):
+    class Crashing(PlainPane):
         def on_mount(self) -> None:
             secret_value = "password"  # noqa: F841  (must not be printed)
             raise ValueError("boom\x1b[2J")

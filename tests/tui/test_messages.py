@@ -16,7 +16,7 @@ from npulse.tui.messages.texts import TEXTS
 TUI = Path(npulse.tui.__file__).parent
 SOURCES = sorted(TUI.rglob("*.py"))
 TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
-    r"pending\.(checkup|precision|overflow|memory|performance|device|rounds)"
+    r"checkup\.n-(fail|warn|unknown|incomplete)"
     r"|precision\.(n-(compared|origin|inherited|unmatched|unknown|warning)|origin|error|warning|note)"
     r"|overflow\.(n-(origin|inherited|benign|unknown|calls|monitor)(-one)?|mode-(on|off)"
     r"|saturation-(on|off|unknown)|ranks-(origin|inherited)"

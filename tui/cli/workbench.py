@@ -302,7 +302,7 @@ def _make_pane(area: str, jobs: int, no_cache: bool, source_roots: tuple[Path, .
         from npulse.core.analysis import AnalysisOptions
 
         pane.options = AnalysisOptions(source_roots=source_roots)  # type: ignore[attr-defined]
-    if area == "rounds":
+    if area in ("checkup", "rounds"):
         from npulse.core.analysis import AnalysisOptions
 
         options = AnalysisOptions(jobs=jobs, cache=user_cache(no_cache), source_roots=source_roots)

@@ -341,6 +341,20 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "device.page-title": ("All that is known of this chip", "该芯片的全部信息"),
     "device.processes": ("processes (pid, memory, name)", "进程（pid、内存、名称）"),
     "device.processes-unknown": ("processes: nobody listed them", "进程：未列出"),
+    # ---- check-up ----
+    "checkup.reading": ("Looking through every area ...", "正在逐项检查……"),
+    "checkup.so-far": ("SO FAR", "暂定"),
+    "checkup.first": ("look first at {area}", "首先查看 {area}"),
+    "checkup.well": ("all that was recorded meets the criteria", "已记录的内容均达到标准"),
+    "checkup.nothing-recorded": ("nothing was recorded that can be judged", "没有可供判断的记录"),
+    "checkup.n-fail": ("{n} of {of} areas fail", "{of} 项中 {n} 项不通过"),
+    "checkup.n-warn": ("{n} of {of} areas warn", "{of} 项中 {n} 项有警告"),
+    "checkup.n-unknown": ("{n} of {of} areas could not be judged", "{of} 项中 {n} 项无法判断"),
+    "checkup.n-incomplete": ("{n} of {of} areas are incomplete", "{of} 项中 {n} 项不完整"),
+    "checkup.asking": ("looking at {area} ...", "正在查看{area}……"),
+    "checkup.not-asked": ("stopped before {area}", "在{area}之前停止"),
+    "checkup.aside": ("not recorded: {areas}", "未采集：{areas}"),
+    "checkup.page-title": ("Environment", "环境"),
     # ---- rounds ----
     "rounds.reading": ("Reading rounds ...", "正在读取各轮次……"),
     "rounds.no-verdict": ("SO FAR", "暂定"),
@@ -818,49 +832,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "elements.equal": ("equal", "相等"),
     # ---- panes still to come ----
-    "pending.title": ("{name}: not built yet", "{name}：尚未实现"),
-    "pending.checkup": (
-        "Here will stand all areas against their criteria, and which one to look at first.",
-        "这里将列出各方面与判定标准的对照，以及应先查看哪一项。",
-    ),
-    "pending.precision": (
-        "Here will stand the operator calls of two captures side by side, and the first that differs.",
-        "这里将并列显示两次采集的算子调用，并指出首个差异。",
-    ),
-    "pending.overflow": (
-        "Here will stand the first NaN, Inf or overflow, and the way that led to it.",
-        "这里将显示首个 NaN、Inf 或溢出，以及它的来路。",
-    ),
-    "pending.memory": (
-        "Here will stand memory faults by the line of code, leaks and out-of-memory reports.",
-        "这里将按代码行显示内存错误、泄漏与内存不足报告。",
-    ),
-    "pending.performance": (
-        "Here will stand operators by time, what bounds them, and where the device is idle.",
-        "这里将按耗时显示算子、瓶颈类型以及设备空闲处。",
-    ),
-    "pending.device": (
-        "Here will stand the health of the cards: temperature, frequency, memory, versions.",
-        "这里将显示各卡健康状况：温度、频率、内存与版本。",
-    ),
-    "pending.rounds": (
-        "Here will stand one row a round: what changed, and what it did to each figure.",
-        "这里每轮一行：改了什么，各项数据如何变化。",
-    ),
     "pending.no-run": (
         "No run is open. R opens one; q leaves.",
         "未打开运行目录。按 R 打开，按 q 退出。",
     ),
     "pending.opening": ("The folder is being scanned.", "正在扫描目录。"),
     "pending.failed": ("Nothing could be read. {message}", "无法读取。{message}"),
-    "pending.nothing": (
-        "Looked at {n_entries:,} entries in {path}: nothing of this area was recognised.",
-        "已查看 {path} 中的 {n_entries:,} 项：没有识别到该方面的内容。",
-    ),
-    "pending.found": ("Recognised in this round: {n:,}", "本轮已识别：{n:,} 项"),
-    "pending.not-read": ("recognised, not yet read", "已识别，尚不能读取"),
-    "pending.captured-by": ("Written by:", "产生方式："),
-    "pending.capture": ("What would be read here is written by:", "此处将读取以下命令的输出："),
     # ---- screens ----
     "help.title": ("Keys in force (map: {name})", "当前按键（键表：{name}）"),
     "problems.title": ("Problems: {n:,} could not be read", "问题：{n:,} 处无法读取"),

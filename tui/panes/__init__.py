@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .base import Pane
 
-BUILT: dict[str, tuple[str, str]] = {
+PANES: dict[str, tuple[str, str]] = {
+    "checkup": (".checkup", "CheckUpPane"),
     "precision": (".precision", "PrecisionPane"),
     "overflow": (".overflow", "OverflowPane"),
     "memory": (".memory", "MemoryPane"),
@@ -16,15 +17,11 @@ BUILT: dict[str, tuple[str, str]] = {
     "device": (".device", "DevicePane"),
     "rounds": (".rounds", "RoundsPane"),
 }
-"""Area to (module beside this one, class). An area that does not stand here gets the pending pane."""
+"""Area to (module beside this one, class). One for every area."""
 
 
 def make_pane(area: str) -> Pane:
     """A new pane for the area; its module is imported only now."""
-    if area in BUILT:
-        module, name = BUILT[area]
-        pane: Pane = getattr(import_module(module, __name__), name)(area)
-        return pane
-    from .pending import PendingPane
-
-    return PendingPane(area)
+    module, name = PANES[area]
+    pane: Pane = getattr(import_module(module, __name__), name)(area)
+    return pane

@@ -53,6 +53,8 @@ class Following:
 
     def __init__(self) -> None:
         self.tails = Tails()
+        self.by_area: dict[str, Tails] = {}
+        """Of a pane that looks through several areas: each has its own."""
         self.lock = threading.Lock()
         """Held by the look that reads: one that was cancelled may still be at it when the next one begins."""
 
@@ -62,7 +64,8 @@ class Following:
 
     def _close(self) -> None:
         with self.lock:
-            self.tails.close()
+            for tails in (self.tails, *self.by_area.values()):
+                tails.close()
 
 
 def _followed(tails: Tails, root: Path, names: Sequence[Path], job: Job, tools: JobTools) -> None:
@@ -246,6 +249,13 @@ class JobPane(Pane):
     def tails(self) -> Tails | None:
         """What was read so far of the files that are followed; None where none are."""
         return None if self._following is None else self._following.tails
+
+    @property
+    def tails_of_area(self) -> Callable[[str], Tails] | None:
+        """What was read so far for an area, where this pane looks through several; None where none are
+        followed."""
+        following = self._following
+        return None if following is None else lambda area: following.by_area.setdefault(area, Tails())
 
     def begin_following(self) -> None:
         if self._following is None:

@@ -278,7 +278,13 @@ class TablePane(LiveRows, Generic[ViewT]):
         self._say("#summary", "\n".join(lines))
         if self.has_class("-has-rows") is not (self.shown is not None and self.has_rows(self.shown)):
             self.toggle_class("-has-rows")
+            self.call_after_refresh(self._mend_focus)
             self.shell.main.refresh_footer()
+
+    def _mend_focus(self) -> None:
+        """Rows that are hidden and come back at once leave the keys with the detail."""
+        if self.query_one(DetailView).has_focus:
+            self.table.focus(scroll_visible=False)
 
     def _say(self, place: str, text: str) -> None:
         """Put a text where its place never changes size: only a change is drawn, and nothing laid out."""

@@ -1,0 +1,5 @@
+"""The check-up pane."""
+
+from .pane import CheckUpPane
+
+__all__ = ["CheckUpPane"]
