@@ -6,5 +6,6 @@ entry points.
 """
 
 from .protocols import AnalysisData, AnalysisPlugin, MetricPlugin, ReaderPlugin
+from .registry import use
 
-__all__ = ["AnalysisData", "AnalysisPlugin", "MetricPlugin", "ReaderPlugin"]
+__all__ = ["AnalysisData", "AnalysisPlugin", "MetricPlugin", "ReaderPlugin", "use"]

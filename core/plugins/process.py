@@ -65,6 +65,7 @@ class PluginProcess:
         self._time_limit_s, self._is_cancelled = time_limit_s, is_cancelled
         self._memory_limit_bytes = memory_limit_bytes
         self._talk = b""
+        self._has_ended = False
         command = [sys.executable, "-I", "-c", _BOOT, str(memory_limit_bytes), json.dumps(_path())]
         # its group is its own: a signal for npulse is not one for it, and all of it can be ended at once
         self._process = subprocess.Popen(
@@ -125,6 +126,9 @@ class PluginProcess:
 
     def end(self) -> None:
         """End it and what it has started; nothing of it is waited for longer than the signal takes."""
+        if self._has_ended:
+            return  # by now the number may be another process's
+        self._has_ended = True
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

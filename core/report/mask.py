@@ -26,6 +26,8 @@ _MODULE = re.compile(rf"\b(Module|Cell)\.(\S*?)({_DIRECTION}|(?=[\s,;:()'\"]|$))
 _WHOLE = re.compile(rf"(Module|Cell)\.(.*?)({_DIRECTION}.*|$)", re.DOTALL)
 _PATH = re.compile(r"[^\s'\"(),:：，（）]*[/\\][^\s'\"(),:：，（）]*")
 _FILE = re.compile(r"[\w.-]+\.(?:json|npy|pt|py|csv|db|log|txt|so|bin)\b")
+_PLUGIN = re.compile(r"plug-in [a-z0-9_-]{1,40}|plug-ins")
+"""Rules have a plug-in's name as well: it stays."""
 _PLACE = re.compile(r".*?:\d+(?= |$)", re.DOTALL)
 _KEPT = re.compile(
     r"\d+|\.{1,2}|(?:step|rank|proc)_?\d*|(?:dump|debug|stack|construct)\.json|dump_tensor_data"
@@ -237,9 +239,9 @@ def _without_code(text: str, source: str) -> str:
 
 def _problem(problem: Problem, names: Names) -> Problem:
     hint = None if problem.hint is None else names.hide(problem.hint)
-    return replace(
-        problem, artifact=hide_path(problem.artifact), message=names.hide(problem.message), hint=hint
-    )
+    is_plugin = problem.kind == "plugin" and _PLUGIN.fullmatch(problem.artifact)
+    where = problem.artifact if is_plugin else hide_path(problem.artifact)
+    return replace(problem, artifact=where, message=names.hide(problem.message), hint=hint)
 
 
 def _figures(figures: Mapping[str, Any], names: Names) -> dict[str, Any]:

@@ -1,5 +1,8 @@
-"""The protocols of plug-ins: what readers, metrics and analyses of others have to be."""
+"""The protocols of plug-ins: what readers, metrics and analyses of others have to be.
 
-from npulse.core.plugins import AnalysisData, AnalysisPlugin, MetricPlugin, ReaderPlugin
+`use(["acme.py"])` is what --plugin is on the command line, `use(off=True)` what --no-plugins is.
+"""
 
-__all__ = ["AnalysisData", "AnalysisPlugin", "MetricPlugin", "ReaderPlugin"]
+from npulse.core.plugins import AnalysisData, AnalysisPlugin, MetricPlugin, ReaderPlugin, use
+
+__all__ = ["AnalysisData", "AnalysisPlugin", "MetricPlugin", "ReaderPlugin", "use"]

@@ -106,3 +106,31 @@ def test_a_report_without_names_is_as_it_was() -> None:
     )
     bare = replace(bare, told=("3 tensors compared",))
     assert masked(bare) == bare
+
+
+def test_what_plugins_say_is_masked_but_for_their_own_name() -> None:
+    told = replace(
+        report(),
+        command="plugin",
+        findings=(
+            Finding(
+                "plugin",
+                "error",
+                "plugin.acme.slow",
+                "unknown",
+                "secret/model.py",
+                "secret/model.py and Module.secret.0.forward are slow",
+                next_step="look at /home/secret/run.log",
+                figures={"place": "secret/model.py:3", "total_us": 1.5},
+            ),
+        ),
+        problems=(
+            Problem("plug-in acme", "plugin", "raised OSError: /home/secret/x", 3),
+            Problem("secret.acme", "plugin", "plug-in acme raised ValueError: no"),
+        ),
+    )
+    for text in render_all(masked(told)):
+        assert "secret" not in text
+    hidden = masked(told)
+    assert [problem.artifact for problem in hidden.problems] == ["plug-in acme", hide_path("secret.acme")]
+    assert hidden.findings[0].rule == "plugin.acme.slow" and hidden.findings[0].figures["total_us"] == 1.5
