@@ -133,6 +133,8 @@ ACTIONS: tuple[Action, ...] = (
            "Next colour theme", "下一个配色主题", "app"),
     Action("app.mouse", ("M",), "switch_mouse",
            "Mouse on or off", "开关鼠标", "app"),
+    Action("app.recording", ("ctrl+k",), "keep_recording",
+           "Keep what was done so far as a recording", "保存至今的操作记录", "app"),
     Action("app.cancel", ("ctrl+c",), "cancel_or_copy",
            "Cancel the running job, or copy", "取消正在进行的任务，否则复制", "app"),
     Action("app.back", ("escape", "b"), "go_back",

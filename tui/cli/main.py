@@ -73,13 +73,14 @@ _VALUE_OPTIONS = (
     *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
     *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
     *("--port", "--host", "--token", "--title", "-t"),
+    *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
 )
 """Options that may stand in front of the command together with a value."""
 
 
 _PATH_OPTIONS = (
     *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden"),
-    *("--archive", "--plugin"),
+    *("--archive", "--plugin", "--silence"),
 )
 
 

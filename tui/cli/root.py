@@ -60,14 +60,23 @@ def open_(
     ] = True,
     plugin: o.PluginOption = None,
     no_plugins: o.NoPluginsOption = False,
+    replay: Annotated[
+        str | None, typer.Option("--replay", help="Do a recording again: its name, or a file of steps.")
+    ] = None,
+    replay_pause: Annotated[
+        float, typer.Option("--replay-pause", min=0, help="Seconds between the steps of --replay.")
+    ] = 0.3,
 ) -> int:
     """Open the workbench on a run folder, a file, or the picker of recent runs."""
     o.use_plugins(plugin, no_plugins)
     from .workbench import Followed, open_workbench
 
+    o.check_seconds(replay_pause, "--replay-pause")
     return open_workbench(
         path,
         followed=Followed(follow, bell, on_finding),
+        replay=replay,
+        replay_pause_s=replay_pause,
         pane=pane,
         lang=o.chosen_lang(lang),
         plain=plain,

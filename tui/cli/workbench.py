@@ -39,6 +39,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "--follow and --on-finding are for the workbench; as text the run is shown as it is now",
         "--follow 与 --on-finding 用于工作台；文本输出仅显示当前状态",
     ),
+    "no-replay": (
+        "--replay is for the workbench; as text nothing is done again",
+        "--replay 用于工作台；文本输出不重放操作",
+    ),
     "nothing": (
         "nothing that can be read yet among {n} entries; looked for dump.json of msprobe (PrecisionDebugger)",
         "{n} 个条目中没有目前可读取的内容；已查找 msprobe（PrecisionDebugger）的 dump.json",
@@ -74,6 +78,8 @@ def open_workbench(
     no_cache: bool,
     source_roots: tuple[Path, ...] = (),
     followed: Followed = Followed(),
+    replay: str | None = None,
+    replay_pause_s: float = 0,
 ) -> int:
     """Open the workbench; without a terminal (or with --plain) print what it would show."""
     if path is not None and not os.path.lexists(path):
@@ -89,9 +95,45 @@ def open_workbench(
             talk(f"npulse: {_say('no-pane', lang, pane=pane)}")
         if followed.at_start or followed.on_finding is not None:
             talk(f"npulse: {_say('no-follow', lang)}")
+        if replay is not None:
+            talk(f"npulse: {_say('no-replay', lang)}")
         return print_triage(path, lang, jobs=jobs, no_cache=no_cache, source_roots=source_roots)
+    if replay is not None and path is None:
+        raise UsageError("--replay needs a run", hint="npulse PATH --replay NAME")
     shown = str(path) if path is not None else None
-    return _run_screen(shown, pane, lang, jobs, no_cache, source_roots=source_roots, followed=followed)
+    return _run_screen(
+        shown,
+        pane,
+        lang,
+        jobs,
+        no_cache,
+        source_roots=source_roots,
+        followed=followed,
+        greeting=_taken_over(path, lang) if path is not None else (),
+        replay=replay,
+        pause_s=replay_pause_s,
+    )
+
+
+def _taken_over(path: Path, lang: Lang) -> tuple[str, ...]:
+    """Of an opened pack: what to say first. Its marks and recordings become those of the unpacked run."""
+    from npulse.core.packs.notes import read_notes
+    from npulse.core.packs.opening import pack_of
+
+    from ..pack_text import pack_lines
+    from ..state import StateStore
+
+    pack = pack_of(path)
+    if pack is None:
+        return ()
+    notes, store, run = read_notes(pack), StateStore(), str(path)
+    if notes.marks and not store.marks(run):
+        store.replace_marks(run, notes.marks)
+    kept = store.recordings(run)
+    for name, steps in notes.recordings.items():
+        if name not in kept:
+            store.keep_recording(run, name, steps)
+    return pack_lines(pack, notes, lang)
 
 
 def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_cache: bool = False) -> int:
@@ -237,6 +279,9 @@ def _run_screen(
     first_round: int | None = None,
     source_roots: tuple[Path, ...] = (),
     followed: Followed = Followed(),
+    greeting: tuple[str, ...] = (),
+    replay: str | None = None,
+    pause_s: float = 0,
     terminal: Terminal | None = None,
     withheld: frozenset[str] = frozenset(),
 ) -> int:
@@ -257,6 +302,12 @@ def _run_screen(
     if pane is not None and pane not in areas:
         raise UsageError(f"no pane '{pane}'", hint="panes: " + ", ".join(areas))
 
+    store = StateStore()
+    recording: tuple[str, ...] = ()
+    if replay is not None:
+        from ..recording import recording_of
+
+        recording = recording_of(replay, store.recordings(path or ""))
     tell = _finding_hook(followed.on_finding)
 
     def make(area: str) -> Pane:
@@ -267,7 +318,7 @@ def _run_screen(
         terminal=terminal,
         lang=lang,
         keymap=load_keymap(lang=lang),
-        store=StateStore(),
+        store=store,
         make_pane=make,
         first_pane=pane or (None if path is not None else "checkup"),
         first_round=first_round,
@@ -275,6 +326,9 @@ def _run_screen(
         has_bell=followed.has_bell and os.environ.get("NPULSE_NO_BELL", "") in ("", "0"),
         tell_finding=tell,
         withheld=withheld,
+        greeting=greeting,
+        recording=recording,
+        pause_s=pause_s,
     )
     return run_app(app)
 

@@ -892,6 +892,21 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "note.title": ("Note on", "备注对象"),
     "note.placeholder": ("Enter keeps the note, Esc leaves", "回车保存，Esc 离开"),
     "note.unsaved": ("The note is not kept yet. Throw it away?", "备注尚未保存。要放弃吗？"),
+    "recording.none": ("Nothing was done here yet.", "尚无操作可记录。"),
+    "recording.kept": (
+        "Kept {n:,} steps as {name}: npulse PATH --replay {name}; npulse pack takes it along.",
+        "已将 {n:,} 步操作保存为 {name}：npulse PATH --replay {name}；npulse pack 会一并打包。",
+    ),
+    "replay.done": ("Done again: {n:,} of {n_steps:,} steps.", "重放完成：{n:,} / {n_steps:,} 步。"),
+    "replay.stopped": (
+        "Stopped by a key after {n:,} of {n_steps:,} steps.",
+        "按键停止，已完成 {n:,} / {n_steps:,} 步。",
+    ),
+    "replay.refused": (
+        "{n:,} of {n_steps:,} steps; nothing took: {refused}",
+        "{n:,} / {n_steps:,} 步；未能执行：{refused}",
+    ),
+    "pack.title": ("A pack: what is in it, what stands as recorded", "数据包：内容与按记录显示的部分"),
     # ---- services ----
     "copy.done": ("Copied {size_bytes:,} bytes ({route}).", "已复制 {size_bytes:,} 字节（{route}）。"),
     "copy.with-file": (
