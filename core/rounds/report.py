@@ -22,6 +22,7 @@ from .words import (
     before_of,
     changes_since,
     changes_text,
+    failing,
     figure_text,
     from_to,
     heading_of,
@@ -147,10 +148,7 @@ def _findings(story: Story, lang: Lang) -> list[Finding]:
 
 def _failing(story: Story, lang: Lang) -> Iterator[tuple[int, Finding]]:
     """Areas whose newest word is a failure, with the place of the round that they say it of."""
-    newest = {said.area: (place, row, said) for place, row in enumerate(story.rows) for said in row.said}
-    for place, row, said in newest.values():
-        if said.verdict != "fail":
-            continue
+    for place, row, said in failing(story):
         area = area_of(said.area)
         own = [one for one in row.criteria if one.id.partition(".")[0] == said.area]
         missed, title = missed_text(own, lang), area.title[lang == "zh"]

@@ -6,14 +6,15 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 
-from npulse.core.areas import rule_by_id
+from npulse.core.areas import area_of, rule_by_id
 from npulse.core.criteria import CriterionResult
 from npulse.core.errors import UsageError
 from npulse.core.text import Lang, safe_text, say
 
 from .figures import BY_ID, Cell
+from .rows import AreaSaid, StoryRow
 from .settings import Change
-from .story import Story, StoryRow
+from .story import Story
 from .texts import TEXTS
 from .verdicts import FIGURE_OF, Milestone, by_round
 
@@ -231,10 +232,20 @@ def story_parts(story: Story, lang: Lang, *, is_brief: bool = False) -> list[str
     ]
     if never:
         parts.append(say(TEXTS, "never-met", lang, names=", ".join(never)))
-    if all(one.is_met for one in found):
+    missed = {one.last.id.partition(".")[0] for one in found if not one.is_met}
+    fails = [area_of(said.area).title[lang == "zh"] for *_, said in failing(story) if said.area not in missed]
+    if fails:
+        parts.append(say(TEXTS, "fails-now", lang, names=", ".join(fails)))
+    elif all(one.is_met for one in found):
         key = "all-met" if any(one.met_in for one in found) else "all-met-start"
         parts.append(say(TEXTS, key, lang, n=len(found)))
     return parts
+
+
+def failing(story: Story) -> list[tuple[int, StoryRow, AreaSaid]]:
+    """The areas whose newest word is a failure, with the round that they say it of and its place."""
+    newest = {said.area: (place, row, said) for place, row in enumerate(story.rows) for said in row.said}
+    return [one for one in newest.values() if one[2].verdict == "fail"]
 
 
 def _met(one: Milestone, lang: Lang) -> str:

@@ -10,12 +10,11 @@ from npulse.core.errors import UsageError
 from npulse.core.text import safe_text
 
 from .analyse import asked_of, written
+from .check import CRITERIA_FILE
 from .options import AnalyseOptions, chosen_format, chosen_lang, opened, talk
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
-    from npulse.core.checkup.criteria_file import CriteriaFile
-
     from ..state import StateStore
 
 NONE = "none"
@@ -29,10 +28,11 @@ def run_rounds(
 
     baseline: for this call, before the one that is kept. mark_baseline: keeps it, "none" keeps none.
     """
+    from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.rounds.run_report import report_of
     from npulse.core.scale import limit_blas_threads
 
-    from ..state import StateStore
+    from ..state import StateStore, user_config_file
     from ..terminal import probe
 
     limit_blas_threads()
@@ -42,14 +42,15 @@ def run_rounds(
     archive = opened(archive)
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
-    store = StateStore()
+    criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
+    archive, store = opened(archive), StateStore()
     asked = mark_baseline or baseline
     chosen = "" if asked == NONE else asked or known_baseline(store, archive)
     try:
         found = report_of(
             [archive],
             replace(asked_of(options), criteria=None),
-            criteria=_criteria(options.criteria),
+            criteria=criteria,
             baseline=chosen,
             is_ascii=options.output is None and not probe().is_utf8,
             progress=stderr_progress(lang),
@@ -76,9 +77,3 @@ def known_baseline(store: StateStore, archive: Path) -> str:
         return ""
     talk(f"npulse: baseline: {shown} (marked; --mark-baseline none takes it away)")
     return kept
-
-
-def _criteria(path: str | None) -> CriteriaFile | None:
-    from npulse.core.checkup.criteria_file import read_criteria
-
-    return read_criteria(Path(path)) if path else None

@@ -21,8 +21,6 @@ class Chart(Widget):
     DEFAULT_CSS = """
     Chart { height: 4; width: 1fr; padding: 0 1; display: none; }
     Chart.-drawn { display: block; }
-    .-wide Chart { height: 9; }
-    .-short Chart { display: none; }
     """
     ALLOW_SELECT = False
 

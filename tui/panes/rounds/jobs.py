@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from npulse.core.text import Lang
 
+from ...state import user_config_file
 from ..instead import Nothing
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def read_story(
     baseline: the round that the others are compared with.
     is_whole: only the end is shown, where figures of an earlier look stand on the screen.
     """
+    from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.rounds.story import story
     from npulse.core.rounds.view import rounds_view
 
@@ -51,6 +53,7 @@ def read_story(
     found = story(
         run,
         asked,
+        criteria=criteria_in_force(None, user_config_file("criteria.toml")),
         baseline=baseline,
         progress=tools.progress,
         is_cancelled=tools.is_cancelled,

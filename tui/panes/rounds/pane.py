@@ -43,6 +43,10 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     DEFAULT_CSS = """
     RoundsPane #rows { height: 4fr; }
     RoundsPane #side { height: 3fr; }
+    .-wide RoundsPane #side { height: 1fr; }
+    .-wide RoundsPane #rows { height: 1fr; }
+    .-wide RoundsPane Chart { height: 9; }
+    .-short RoundsPane Chart { display: none; }
     """
 
     subject_column = SUBJECT
