@@ -313,7 +313,8 @@ def _read_manifest(
             continue
         for name, value in islice(members.items(), MAX_SETTINGS + 1):
             line = line_of.get((table, name)) or line_of.get(("", f"{table}.{name}"), at_table)
-            if isinstance(value, (str, int, float)):
+            is_endless = isinstance(value, int) and value.bit_length() > 64  # base 16 has no limit of digits
+            if isinstance(value, (str, int, float)) and not is_endless:
                 text = str(value).lower() if isinstance(value, bool) else str(value)
                 variables.append(Variable(name, text, line))
             else:

@@ -250,6 +250,12 @@ def test_wrong_types_in_a_manifest_are_told(folder: Path) -> None:
     assert (found.variables, told(found)) == ((), [("bad-record", 2), ("bad-record", 1)])
 
 
+def test_a_number_of_no_end_is_a_problem(folder: Path) -> None:
+    """Base 16 has no limit of digits, its text in base 10 has."""
+    found = read(folder, f"[env]\nA = 0x{'f' * 9000}\nB = 1\n", "round.toml")
+    assert [one.name for one in found.variables] == ["B"] and len(found.problems) == 1
+
+
 @pytest.mark.parametrize("text", ["a = \n", "[", "a = 'x\n", "x" * 100, "a=" + "[" * 5000])
 def test_what_is_no_toml_is_an_error(folder: Path, text: str) -> None:
     with pytest.raises(InputError, match="no TOML"):
