@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pytest
 
 from npulse.core.analysis import AnalysisOptions
-from npulse.core.api import first_overflow, memory
-from npulse.core.areas import AREAS
+from npulse.core.api import check, first_overflow, memory, performance
+from npulse.core.criteria import CheckUp
 from npulse.core.findings import Report
 from npulse.core.run.discover import discover
 from npulse.sample_runs import sample_path
@@ -239,48 +239,44 @@ def test_the_card_of_round_1_settles_where_heat_and_air_agree() -> None:
 
 # ---- what npulse says, area by area and round by round ----
 
+AREAS = ("environment", "device", "precision", "overflow", "memory", "performance")
 EXPECTED = {
-    "round1": {
-        "device": "warn",
-        "precision": "fail",
-        "overflow": "fail",
-        "memory": "fail",
-        "performance": "warn",
-    },
-    "round2": {
-        "device": "pass",
-        "precision": "warn",
-        "overflow": "pass",
-        "memory": "pass",
-        "performance": "warn",
-    },
-    "round3": {
-        "device": "pass",
-        "precision": "fail",
-        "overflow": "pass",
-        "memory": "pass",
-        "performance": "warn",
-    },
+    "round1": ("pass warn fail fail fail warn", "fail", "memory", {"precision", "overflow", "performance"}),
+    "round2": ("pass pass warn pass pass warn", "warn", "precision", set()),
+    "round3": ("pass pass fail pass pass warn", "fail", "precision", {"performance"}),
 }
+"""Areas, in all, which first, whose figures mean nothing: worked out from the story. Round 1: a kernel that
+writes elsewhere can change any value, a hot card any time. Round 3: the whole net passes (0.993), single
+attention calls do not, and times of a wrong run mean little."""
 
 
 @pytest.fixture(scope="module")
-def reports() -> dict[tuple[str, str], Report]:
+def checked() -> dict[str, CheckUp]:
     run = discover(W8A8)
-    areas = [area for area in AREAS if area.is_built]
-    told = {area.id: area.reports_of(run, AnalysisOptions(cache=None)) for area in areas}
-    found: dict[tuple[str, str], Report] = {}
-    for area in AREAS:
-        for one in told.get(area.id, ()):
-            found.setdefault((one.round, area.id), one.report)
-    return found
+    return {name: check(run, options=AnalysisOptions(round_name=name)).found for name in ROUNDS}
+
+
+@pytest.fixture(scope="module")
+def reports(checked: dict[str, CheckUp]) -> dict[tuple[str, str], Report]:
+    areas = [(name, area) for name in ROUNDS for area in checked[name].areas if area.reports]
+    return {(name, area.area): area.reports[-1].report for name, area in areas}
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_every_area_of_every_round_has_the_verdict_of_the_story(
-    name: str, reports: dict[tuple[str, str], Report]
-) -> None:
-    assert {area: reports[name, area].verdict for area in EXPECTED[name]} == EXPECTED[name]
+def test_the_check_up_of_every_round_is_that_of_the_story(name: str, checked: dict[str, CheckUp]) -> None:
+    found = checked[name]
+    states = {area.area: area.state for area in found.areas}
+    told = " ".join(states[area] for area in AREAS)
+    distrusted = {area.area for area in found.areas if not area.is_trusted}
+    assert (told, found.state, found.first, distrusted) == EXPECTED[name]
+
+
+@pytest.mark.parametrize(("name", "state"), [("round1", "fail"), ("round2", "pass"), ("round3", "pass")])
+def test_the_whole_net_is_held_to_its_criterion(name: str, state: str, checked: dict[str, CheckUp]) -> None:
+    (cosine,) = [one for area in checked[name].areas for one in area.criteria if one.id == "precision.cosine"]
+    assert cosine.state == state and cosine.value is not None
+    expected = {"round1": 0.9619, "round2": 0.9999, "round3": 0.9933}[name]
+    assert cosine.value == pytest.approx(expected, abs=1e-4)
 
 
 def test_figures_of_the_hot_card_are_not_trusted(reports: dict[tuple[str, str], Report]) -> None:
@@ -301,7 +297,5 @@ def test_the_gathers_are_named_as_reads_of_a_cache_and_as_faster_in_round_3(
         ]
         share = 100 * total_us(name, "GatherV2") / total_us(name)
         assert gather.figures["share_percent"] == pytest.approx(share, abs=0.01)
-    faster = [
-        one for one in reports["round3", "performance"].findings if one.rule == "performance.operator-faster"
-    ]
-    assert "GatherV2" in {one.subject for one in faster}
+    newest = performance(W8A8).findings
+    assert "GatherV2" in {one.subject for one in newest if one.rule == "performance.operator-faster"}
