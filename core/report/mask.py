@@ -51,6 +51,8 @@ _PLACES = (
 """Those that hold files, with or without a line."""
 _FOLDERS = ("folder", "profile", "artifact")
 """Columns of other areas that hold a folder or a file."""
+_SENTENCES = ("next", "missing", "subject", "round")
+"""Columns of the check-up that hold a command, a sentence or a name of any area."""
 _CODE = ("code_text",)
 _LINE = re.compile(r"(.*?)((?::(?:\d+|\?)){0,2})", re.DOTALL)
 _TOOLS_OWN = re.compile(
@@ -273,11 +275,12 @@ def _value(value: Any, names: Names) -> Any:
 
 
 def _table(table: Table, names: Names) -> Table:
-    is_memory = table.name == "memory"
-    return replace(table, columns=tuple(_column(column, names, is_memory) for column in table.columns))
+    is_memory, is_check_up = table.name == "memory", table.name == "checkup"
+    columns = tuple(_column(column, names, is_memory, is_check_up) for column in table.columns)
+    return replace(table, columns=columns)
 
 
-def _column(column: Column, names: Names, is_memory: bool) -> Column:
+def _column(column: Column, names: Names, is_memory: bool, is_check_up: bool) -> Column:
     if column.labels is None:
         return column
     hide: Callable[[str], str] = names.hide if names.is_whole else hide_name
@@ -285,7 +288,7 @@ def _column(column: Column, names: Names, is_memory: bool) -> Column:
         hide = hide_place
     elif is_memory and column.name in _WORDS:
         hide = _hidden_name
-    elif column.name in _FOLDERS:
+    elif column.name in _FOLDERS or (is_check_up and column.name in _SENTENCES):
         hide = names.hide
     return replace(column, labels=_Hidden(column.labels, hide))
 
