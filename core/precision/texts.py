@@ -230,6 +230,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} 个张量的差异属于舍入误差{of}",
     ),
     "told-ulps": (" ({ulps} ulp at most)", "（最大 {ulps} ulp）"),
+    "plugged-higher": (
+        "by plug-in {plugin}, higher is better; {n} tensors, both sides read once more for it",
+        "由插件 {plugin} 给出，越大越好；共 {n} 个张量，两侧均为此再读一遍",
+    ),
+    "plugged-lower": (
+        "by plug-in {plugin}, lower is better; {n} tensors, both sides read once more for it",
+        "由插件 {plugin} 给出，越小越好；共 {n} 个张量，两侧均为此再读一遍",
+    ),
     "told-plugged": (
         "{name} (plug-in): worst {value}, of {n} tensors, both sides read once more for it",
         "{name}（插件）：最差 {value}，共 {n} 个张量，两侧均为此再读一遍",

@@ -83,6 +83,11 @@ class PrecisionView:
         return [*lines, "", *meant]
 
     def meaning(self, column: str, lang: Lang) -> str:
+        for figure in self.comparison.plugged:
+            if figure.metric.name == column:
+                words = {"n": figure.n_computed, "plugin": figure.metric.rule.split(".")[1]}
+                better = "higher" if figure.metric.is_higher_better else "lower"
+                return say(TEXTS, f"plugged-{better}", lang, **words)
         key = f"figure-{column}"
         return say(TEXTS, key, lang, **asdict(self.comparison.criteria)) if key in TEXTS else ""
 

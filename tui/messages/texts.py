@@ -354,6 +354,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "checkup.asking": ("looking at {area} ...", "正在查看{area}……"),
     "checkup.not-asked": ("stopped before {area}", "在{area}之前停止"),
     "checkup.aside": ("not recorded: {areas}", "未采集：{areas}"),
+    "checkup.page-plugins": ("Plug-ins", "插件"),
     "checkup.page-title": ("Environment", "环境"),
     # ---- rounds ----
     "rounds.reading": ("Reading rounds ...", "正在读取各轮次……"),

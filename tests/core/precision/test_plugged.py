@@ -171,6 +171,7 @@ def test_the_pane_shows_it_once_all_else_is_there(use: Use, captures: Path) -> N
     assert [(len(one.plugged), one.stage) for one in seen] == [(0, "first read"), (0, "first read")]
     assert seen[1].ranks[0].rows.patterns == done.ranks[0].rows.patterns
     view = precision_view(done, "en")
+    assert "by plug-in acme, lower is better; 6 tensors" in view.meaning("gap", "en")
     assert view.is_complete and view.table.column("gap").value(4) == pytest.approx(0.25)
 
 

@@ -12,6 +12,7 @@ from npulse.core.analysis import AnalysisOptions
 from npulse.core.checkup.criterion import ORDER
 from npulse.core.checkup.table import round_of
 from npulse.core.checkup.view import SUBJECT, CheckUpView
+from npulse.core.plugins.protocols import OWN_AREA
 from npulse.core.text import Lang
 
 from ...actions import PANES
@@ -144,14 +145,15 @@ class CheckUpPane(TablePane[CheckUpView], inherit_bindings=False):
 
     @on(VirtualTable.RowOpened)
     def _row_opened(self, message: VirtualTable.RowOpened) -> None:
-        """The pane of the area, at the round that this row is about; of the environment, which has none, what
-        its report says."""
+        """The pane of the area, at the round that this row is about; of those without one (environment,
+        plug-ins) what their reports say."""
         if self.shown is None:
             return
         area = self.shown.found.areas[message.row]
         if area.area not in _PANES:
             lines = [line for told in area.reports for line in self._told_lines(told.report)]
-            self.shell.show_lines("checkup.page-title", lines or [self.plain(area.headline)])
+            title = "checkup.page-plugins" if area.area == OWN_AREA else "checkup.page-title"
+            self.shell.show_lines(title, lines or [self.plain(area.headline)])
             return
         names = [round_.name for round_ in self.run.rounds] if self.run is not None else []
         name = round_of(area)
