@@ -12,6 +12,7 @@ from npulse.tui.panes.memory.pane import MemoryPane
 from npulse.tui.screens.page import LinesPage
 from npulse.tui.state import user_config_file
 from npulse.tui.terminal import terminal_from
+from npulse.tui.widgets.detail import DetailView
 
 from .memory_runs import checked, illegal_write
 
@@ -40,6 +41,7 @@ async def told(pilot: Any, until: Until) -> CheckUpPane:
             and pane.shown.is_complete
             and not app._busy.get("checkup")
             and all(worker.is_finished for worker in app.workers)
+            and pane.query_one(DetailView).detail is not None  # it takes its room from the table
         )
 
     await until(pilot, is_done)
