@@ -15,6 +15,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -290,7 +291,8 @@ def _column(column: Column, names: Names, is_memory: bool, is_check_up: bool) ->
         hide = _hidden_name
     elif column.name in _FOLDERS or (is_check_up and column.name in _SENTENCES):
         hide = names.hide
-    return replace(column, labels=_Hidden(column.labels, hide))
+    # a chart asks for the same label again and again
+    return replace(column, labels=_Hidden(column.labels, lru_cache(maxsize=1 << 16)(hide)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,8 @@ def precision_heat(table: Table) -> Heat:
     return _heat(table, error, states, WORST_FIRST, names="target")
 
 
+_ENDLESS = 1e300
+
 OVERFLOW_STATES = ("nonfinite", "saturated", "near", "unknown", "ok")
 NEAR = 0.5
 
@@ -132,7 +135,7 @@ def cosine_curve(rounds: Sequence[tuple[str, Table]]) -> Curve:
         for _, rows in _by_rank(table):
             layer, labels = _layers(table, rows)
             places = np.array([names.setdefault(one, len(names)) for one in labels] or [0])
-            usable = outputs[rows] & ~np.isnan(cosine[rows])
+            usable = outputs[rows] & (np.abs(cosine[rows]) < _ENDLESS)
             for place, value in zip(places[layer[usable]], cosine[rows][usable], strict=True):
                 found[int(place)] = min(found.get(int(place), np.inf), float(value))
         if found:
@@ -159,7 +162,7 @@ def last_outputs(told: Sequence[AreaReport]) -> Curve | None:
     points = tuple(
         (place, float(value))
         for place, value in enumerate(values)
-        if isinstance(value, int | float) and np.isfinite(value)
+        if isinstance(value, int | float) and abs(value) < _ENDLESS
     )
     if len(points) < 2:
         return None
@@ -176,7 +179,7 @@ def rounds_curves(story: Report) -> dict[str, Curve]:
     for place, one in enumerate(shown):
         for name, figure in (one.get("figures") or {}).items():
             value = figure.get("value")
-            if isinstance(value, int | float) and np.isfinite(value):
+            if isinstance(value, int | float) and abs(value) < _ENDLESS:
                 found.setdefault(name, []).append((place, float(value)))
     return {
         name: Curve(names, (Line(name, tuple(points)),), len(rounds) - len(shown))
@@ -191,9 +194,9 @@ def operator_bars(table: Table) -> tuple[tuple[Bar, ...], int]:
     bars = tuple(
         Bar(
             str(cells["subject"]),
-            float(cells["total_us"] or 0),
-            cells["share_percent"],
-            cells["cumulative_percent"],
+            _finite(cells["total_us"]) or 0.0,
+            _finite(cells["share_percent"]),
+            _finite(cells["cumulative_percent"]),
             str(cells.get("class") or ""),
         )
         for cells in map(table.row, rows)
@@ -223,9 +226,14 @@ def _link(cells: Mapping[str, Any]) -> Link:
         str(cells["dtype"] or "?"),
         int(cells["upstream"]),
         absmax,
-        cells["headroom_ratio"],
+        _finite(cells["headroom_ratio"]),
         ", ".join(bad),
     )
+
+
+def _finite(value: Any) -> float | None:
+    """A figure that can be drawn: not below 0, not endless."""
+    return float(value) if value is not None and 0 <= value < _ENDLESS else None
 
 
 # ---- columns ----
@@ -237,7 +245,7 @@ def _heat(table: Table, values: Floats, states: Ints, words: Sequence[str], *, n
     found: dict[tuple[int, int], Cell] = {}
     score: dict[tuple[int, int], Score] = {}
     subjects = table.column(names)
-    finite = np.where(np.isnan(values), -1.0, np.minimum(values, 1e30))
+    finite = np.where(np.isnan(values), -1.0, np.clip(values, 0.0, _ENDLESS))
     for place, (rank, rows) in enumerate(_by_rank(table)):
         ranks.append(rank)
         layer, own = _layers(table, rows)
@@ -248,7 +256,8 @@ def _heat(table: Table, values: Floats, states: Ints, words: Sequence[str], *, n
         for end in np.flatnonzero(np.diff(layer[order], append=-1)):
             at = int(order[end])
             row, entry = int(rows[at]), int(layer[at])
-            value = None if highest[entry] < 0 else float(highest[entry])
+            worst = float(highest[entry])
+            value = None if worst < 0 else worst if worst < _ENDLESS else np.inf
             found[entry, place] = Cell(value, words[int(states[row])], str(subjects.value(row) or ""))
             score[entry, place] = len(words) - int(states[row]), float(highest[entry])
     nothing = (0, 0.0)
@@ -306,10 +315,16 @@ def _layers(table: Table, rows: Ints) -> tuple[Ints, list[str]]:
     first = np.full(len(codes), len(rows))
     np.minimum.at(first, places.reshape(-1), np.arange(len(rows)))
     order = np.argsort(first, kind="stable")
-    index, labels = layers_of_calls([names[i] for i in order], None)
+    index, labels = _layers_of(tuple(names[i] for i in order))
     layer_of_code = np.zeros(len(codes), np.int64)
     layer_of_code[order] = index
     return layer_of_code[places.reshape(-1)], labels
+
+
+@lru_cache(maxsize=4)
+def _layers_of(names: tuple[str, ...]) -> tuple[Ints, list[str]]:
+    """Ranks of one job have the same calls, as a rule."""
+    return layers_of_calls(names, None)
 
 
 _LISTS = {hide_word(word): word for word in ("layers", "layer", "h", "blocks", "block", "stages")}

@@ -82,7 +82,7 @@ def share_level(cell: Cell) -> int:
     """0 to 5 by share of the range; what is not finite or saturated is the worst."""
     if cell.state in ("nonfinite", "saturated"):
         return 5
-    return 0 if cell.value is None else min(int(cell.value * 5), 4)
+    return 0 if cell.value is None else int(min(cell.value * 5, 4))
 
 
 def heat_map(heat: Heat, title: str, level: Callable[[Cell], int], lang: Lang) -> Html:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npulse.core.findings import CodeLine
@@ -17,6 +19,7 @@ from npulse.core.report import Dossier, render_whole
 from npulse.core.report.html import parts
 from npulse.core.report.html.nodes import Html, tag, text
 from npulse.core.report.html.texts import TEXTS
+from npulse.core.table import Table, text_column
 
 from ..samples import HOSTILE, dossier, with_charts
 
@@ -139,3 +142,36 @@ def test_what_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Read(page(dossier()))
     assert len([a for _, a in read.tags if a.get("class") == "finding"]) == 3
     assert "".join(read.words).count("1 more are left out here") == 2
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats() | st.none(), min_size=4, max_size=4), st.sampled_from(["pass", "error", "odd"]))
+def test_odd_figures_have_a_place_on_the_page(values: list[float | None], word: str) -> None:
+    """Coordinates are numbers whatever figures are: not a number, endless, absent, negative, huge."""
+    plain = with_charts()
+    told = []
+    for one in plain.reports:
+        tables = {}
+        for name, table in one.report.tables.items():
+            columns = []
+            for column in table.columns:
+                if column.kind == "float":
+                    absent = np.array([value is None for value in values[: table.n_rows]])
+                    filled = np.array([value or 0.0 for value in values[: table.n_rows]])
+                    column = replace(column, values=filled, absent=absent)
+                elif column.name == "verdict":
+                    column = text_column("verdict", [word] * table.n_rows)
+                columns.append(column)
+            tables[name] = Table(name, tuple(columns))
+        told.append(replace(one, report=replace(one.report, tables=tables)))
+    figures = [{"round": "r", "figures": {"f": {"value": value}}} for value in values]
+    story = replace(plain.story, summary={"rounds": figures}) if plain.story else None
+    read = Read(page(replace(plain, reports=tuple(told), story=story)))
+    places = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "viewbox", "points")
+    for name, attributes in read.tags:
+        for key in places:
+            if name != "meta" and attributes.get(key):
+                for number in re.split(r"[ ,]", str(attributes[key])):
+                    assert math.isfinite(float(number)) and (
+                        key not in ("width", "height") or float(number) >= 0
+                    )
