@@ -210,7 +210,7 @@ def print_triage(
     if found:
         emit(f"{line}\n" for line in _check_up_lines(run, by_area, criteria, lang))
     if len(found) > 1:
-        emit(verdict_line(one.report, lang) for one in found)
+        emit(f"{verdict_line(one.report, lang).rstrip()}{_round_behind(one)}\n" for one in found)
     for one in found:
         emit(["\n" + (_say("round", lang, name=safe_text(one.round)) + "\n" if one.round else "")])
         emit(render(one.report, "text", version=version(), lang=lang))
@@ -237,6 +237,11 @@ def _check_up_lines(
     yield verdict_line(told, lang).rstrip("\n")
     yield from told.told
     yield ""
+
+
+def _round_behind(one: AreaReport) -> str:
+    """The round of a verdict whose line does not name it: three lines of one area are told apart."""
+    return f"  {safe_text(one.round)}" if one.round and one.round not in one.report.title else ""
 
 
 def _inventory(run: Run, lang: Lang) -> Iterator[str]:

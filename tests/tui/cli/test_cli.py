@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -99,6 +100,9 @@ def test_demo_in_a_pipe_names_verdict_and_origin_and_exits_0() -> None:
     assert done.returncode == 0 and done.stderr == b""
     assert "verdict FAIL" in text and "verdict WARN" in text
     assert "ORIGIN  Module.model.layers.25.self_attn.qkv_proj.Linear.forward.0" in text
+    named = re.findall(r"^(memory|performance|device): verdict .* (round[123])$", text, re.MULTILINE)
+    areas, rounds = ("memory", "performance", "device"), ("round1", "round2", "round3")
+    assert named == [(area, name) for area in areas for name in rounds]
 
 
 def test_demo_of_an_unknown_name(capsys: Capture) -> None:
