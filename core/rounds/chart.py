@@ -92,10 +92,11 @@ def level(value: float, span: tuple[float, float], n_levels: int) -> int:
 
 
 def spark(series: Series, *, is_ascii: bool, n_most: int = 60) -> str:
-    """One cell a round, the newest `n_most` of them."""
+    """One cell a round, the newest `n_most` of them, from the lowest figure to the highest."""
     levels = ASCII_LEVELS if is_ascii else LEVELS
+    span = min(series.known, default=0.0), max(series.known, default=0.0)
     return "".join(
-        GAP if value is None else levels[level(value, series.span, len(levels)) - 1]
+        GAP if value is None else levels[level(value, span, len(levels)) - 1]
         for value in series.values[-n_most:]
     )
 

@@ -68,9 +68,12 @@ def report(story: Story, lang: Lang = "en", *, tables: bool = False, is_ascii: b
 
 
 def _is_unknown(story: Story) -> bool:
-    """Whether nothing says how the newest round stands, or it is not whole."""
+    """Whether nothing says how the newest round stands, or it or what an area has is not whole."""
     newest = story.rows[-1] if story.rows else None
     if newest is None or newest.facts.outcome in ("incomplete", "unknown", "nothing", "open"):
+        return True
+    said = {one.area: one for row in story.rows for one in row.said}
+    if any(one.is_counted and one.verdict in ("unknown", "incomplete") for one in said.values()):
         return True
     return not any(row.cells or row.facts.outcome for row in story.rows)
 
@@ -280,7 +283,7 @@ def _milestone(one: Milestone) -> dict[str, Any]:
         "criterion": one.last.id,
         "needs": one.last.needs,
         "value": one.last.value,
-        "is_met": one.is_met,
+        "is_met": None if one.is_open else one.is_met,
         "met_in": one.met_in or None,
         "lost_in": one.lost_in or None,
         "cost": [{"round": name, "figure": figure} for name, figure in one.cost],

@@ -22,7 +22,8 @@ MANIFEST = "npulse.round"
 @dataclass(frozen=True, slots=True)
 class AreaSaid:
     """What an area says of a round. verdict: also against its criteria. rule, subject: of the finding that it
-    puts first, "" without one."""
+    puts first, "" without one. is_counted: False where there was nothing that anybody could judge, and nobody
+    asked for it (`AreaState`)."""
 
     area: str
     verdict: Verdict
@@ -30,6 +31,7 @@ class AreaSaid:
     n_warnings: int
     rule: str
     subject: str
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

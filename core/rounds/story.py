@@ -45,7 +45,8 @@ class Story:
     """rows: in time order. problems: of manifests, configurations and areas, each once.
 
     baseline: the round that all others are also compared with, "" for none. criteria_file: path of the file
-    that was in force, "" for the bundled one. milestones: what became of each criterion.
+    that was in force, "" for the bundled one. milestones: what became of each criterion; () until all figures
+    are there.
     """
 
     root: Path
@@ -118,12 +119,11 @@ def story(
             told,
             rows=tuple(rows),
             problems=tuple(dict.fromkeys((*run.problems, *problems))),
-            milestones=milestones(rows),
         )
         if on_update is not None and place + 1 < len(rows):
             on_update(told)
     progress(Progress(AREA, len(rows), len(rows), AREA))
-    return told
+    return replace(told, milestones=milestones(rows))
 
 
 def check_baseline(baseline: str, names: Sequence[str]) -> None:
@@ -269,15 +269,16 @@ def _ask(
 
 
 def _said(area: str, found: Newest, check_up: CheckUp) -> AreaSaid:
-    state = next(one.state for one in check_up.areas if one.area == area)
+    state = next(one for one in check_up.areas if one.area == area)
     report = found.report.report
     counted = [finding.severity for finding in report.findings]
     first = next(iter(report.findings), None)
     return AreaSaid(
         area,
-        state,
+        state.state,
         counted.count("error"),
         counted.count("warning"),
         first.rule if first is not None else "",
         first.subject if first is not None else "",
+        state.is_counted,
     )

@@ -58,6 +58,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "met-cost": (" (worse since: {figures})", "（自此变差：{figures}）"),
     "lost-in": ("{name} missed again since {round}", "{name}：自 {round} 起再次不达标"),
     "never-met": ("never met: {names}", "从未达标：{names}"),
+    "unknown-now": ("not known any more: {names}", "目前无法判断：{names}"),
     "fails-now": ("fails: {names}", "不通过：{names}"),
     "all-met": ("all {n} criteria met", "全部 {n} 项标准达标"),
     "all-met-start": ("all {n} criteria met from the start", "全部 {n} 项标准自始达标"),

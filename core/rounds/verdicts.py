@@ -32,11 +32,11 @@ _MET: Mapping[Verdict, bool] = {"pass": True, "warn": True, "fail": False}
 class Milestone:
     """What became of one criterion over the rounds.
 
-    last: how it stands in the newest round that judged it. met_in: the round in which it was met first after
-    it was missed, "" where that never was; since, before: the round before that which judged it, and what it
-    was there; after: what it is in `met_in`. lost_in: the round since which it is missed again. cost: (round,
-    figure) of what became worse across `met_in`: in it, or in a later round against one before it, since
-    rounds of several kinds stand between each other.
+    last: how it stands in the newest round that judged it; is_open: a newer one could not. met_in: the round
+    in which it was met first after it was missed, "" where that never was; since, before: the round before
+    that which judged it, and what it was there; after: what it is in `met_in`. lost_in: the round since which
+    it is missed again. cost: (round, figure) of what became worse across `met_in`: in it, or in a later round
+    against one before it, since rounds of several kinds stand between each other.
     """
 
     last: CriterionResult
@@ -47,6 +47,7 @@ class Milestone:
     after: str = ""
     lost_in: str = ""
     cost: tuple[tuple[str, str], ...] = ()
+    is_open: bool = False
 
     @property
     def is_never_met(self) -> bool:
@@ -99,7 +100,7 @@ def milestones(rows: Sequence[StoryRow]) -> tuple[Milestone, ...]:
         told = _milestone([pair for pair in judged if is_met(pair[1]) is not None])
         if told is not None:
             cost = costs(rows, places[told.met_in]) if told.met_in else ()
-            found.append(replace(told, cost=cost))
+            found.append(replace(told, cost=cost, is_open=judged[-1][1] is not told.last))
     return tuple(found)
 
 

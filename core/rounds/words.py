@@ -236,7 +236,10 @@ def story_parts(story: Story, lang: Lang, *, is_brief: bool = False) -> list[str
     fails = [area_of(said.area).title[lang == "zh"] for *_, said in failing(story) if said.area not in missed]
     if fails:
         parts.append(say(TEXTS, "fails-now", lang, names=", ".join(fails)))
-    elif all(one.is_met for one in found):
+    unknown = [criterion_name(one.last, lang) for one in found if one.is_open]
+    if unknown:
+        parts.append(say(TEXTS, "unknown-now", lang, names=", ".join(unknown)))
+    elif all(one.is_met for one in found) and not fails:
         key = "all-met" if any(one.met_in for one in found) else "all-met-start"
         parts.append(say(TEXTS, key, lang, n=len(found)))
     return parts

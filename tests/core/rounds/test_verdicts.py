@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,9 +20,10 @@ from npulse.core.rounds.report import report
 from npulse.core.rounds.story import Story, StoryRow, story
 from npulse.core.rounds.verdicts import change_of, costs, milestones
 from npulse.core.rounds.words import against_text, story_parts
+from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
 
-from .archives import NAMES, golden_archive
+from .archives import NAMES, closed, faults, golden_archive, write_round
 
 BASE, SCALE, FIX, LOST, TUNE = NAMES
 
@@ -97,6 +99,23 @@ def test_the_order_on_disk_changes_nothing(archive: Run, told: Story, seed: int)
     assert other.milestones == told.milestones and report(other).told == report(told).told
 
 
+def test_an_area_that_cannot_judge_its_newest_round_makes_no_clean_story(tmp_path: Path) -> None:
+    """A log that was cut: no error is told, and nothing says that there was none."""
+    for minute, name in enumerate(("a", "b")):
+        folder = tmp_path / "sanitizer" / f"{name}_20260301-10{minute:02}00"
+        write_round(faults(folder), closed("memory", minute), recorded={"outcome": "recorded"})
+    whole = story(discover(tmp_path), AnalysisOptions())
+    assert report(whole).verdict == "pass" and story_parts(whole, "en") == [
+        "all 2 criteria met from the start"
+    ]
+    log = folder / "raw" / "check.log"
+    log.write_text(log.read_text().splitlines()[0] + "\n")
+    cut = story(discover(tmp_path), AnalysisOptions())
+    assert cut.rows[1].verdict in ("unknown", "incomplete")
+    assert report(cut).verdict in ("unknown", "incomplete")
+    assert "all" not in story_parts(cut, "en")[-1] and "complete logs" in story_parts(cut, "en")[-1]
+
+
 # ---- records alone ----
 
 
@@ -150,6 +169,8 @@ def test_milestones_of_any_course(told: Story, course: list[tuple[Verdict | None
     text = "".join("+" if met else "-" for _, met in letters)
     (one,) = found
     assert one.is_met is text.endswith("+")
+    told_last = [state for state, _ in course if state is not None][-1]
+    assert one.is_open is (told_last in ("unknown", "incomplete"))
     at = text.find("-+") + 1
     assert one.met_in == (f"r{letters[at][0]}" if at else "")
     assert one.is_never_met is ("+" not in text)
