@@ -13,6 +13,7 @@ import pytest
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import Cancelled
 from npulse.core.findings import Problem, Report
+from npulse.core.plugins import process
 from npulse.core.plugins.analyses import plugin_reports
 from npulse.core.plugins.process import PluginFault, PluginProcess
 
@@ -51,12 +52,13 @@ FAULTS = {
         None,
     ),
     "dies": ("import os; os.kill(os.getpid(), 11)", "died of signal 11", None),
-    "too much said": ("return [{'message': 'x' * 1000000}] * 100", "too many to take", None),
+    "too much said": ("return [{'message': 'x' * 600000}] * 2", "too many to take", None),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_each_fault_is_named_with_its_line(name: str, use: Use) -> None:
+def test_each_fault_is_named_with_its_line(name: str, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_ANSWER_BYTES", 1 << 20)
     body, said, line = FAULTS[name]
     use(analysis(body))
     if said is None:
@@ -110,11 +112,11 @@ def test_one_that_is_not_waited_for_any_more_is_ended(use: Use) -> None:
 
 def test_one_that_eats_memory_is_named(use: Use) -> None:
     plugin = use(analysis("return [bytearray(1 << 30)]"))
-    with PluginProcess(plugin, memory_limit_bytes=512 << 20) as process:
-        process.load()
+    with PluginProcess(plugin, memory_limit_bytes=512 << 20) as child:
+        child.load()
         message = {"do": "analyze", "item": 0, "most": 1, "run": {}, "artifacts": [], "reports": {}}
         with pytest.raises(PluginFault, match="wanted more than 512 MiB") as caught:
-            process.ask(message)
+            child.ask(message)
     assert caught.value.line == 6
 
 

@@ -62,30 +62,26 @@ def test_the_example_is_added_and_speaks_of_the_sample_run(
     assert "added quantised (reader, metric, analysis)" in told.out and "with your rights" in told.err
     assert (own / "plugins" / "quantised.py").read_bytes() == EXAMPLE.read_bytes()
 
-    words = ("performance", sample, "--format", "json", "--no-cache")
+    words = ("performance", sample, "--format", "json", "--no-cache", "--tables")
     assert call(*words) == 0
     body = json.loads(capsys.readouterr().out)
     found = {f["rule"]: f for f in body["findings"] if f["rule"].startswith("plugin.")}
     assert list(found) == ["plugin.quantised.share", "plugin.quantised.energy"]
     assert found["plugin.quantised.energy"]["figures"] == {"energy_j": 150.0 + 400.0}
     assert found["plugin.quantised.energy"]["location"]["artifact"] == "round3/power_1.csv"
-    assert found["plugin.quantised.share"]["area"] == "performance" and "tables" not in body
-
-    assert call(*words, "--no-plugins", "--tables") == 0
-    body = json.loads(capsys.readouterr().out)
-    assert not any(f["rule"].startswith("plugin.") for f in body["findings"])
+    assert found["plugin.quantised.share"]["area"] == "performance"
     table = {row["subject"]: row["total_us"] for row in body["tables"]["performance"]}
     times = {name: time_us for name, time_us in table.items() if "matmul" in name.lower()}
     share = 100 * sum(t for name, t in times.items() if name.startswith("Quant")) / sum(times.values())
     assert found["plugin.quantised.share"]["figures"]["quantised_percent"] == pytest.approx(share)
 
-    call("check", sample, "--mask", "--no-cache")
-    text = capsys.readouterr().out
-    assert "[plugin.quantised.energy]" in text and "power_1" not in text
     call("--plain", sample, "--no-cache")
     text = capsys.readouterr().out
     assert "1 lab.power: power meter log (read by plug-in quantised)" in text
     assert "[plugin.quantised.share]" in text
+    call("--plain", sample, "--no-cache", "--no-plugins")
+    text = capsys.readouterr().out
+    assert "lab.power" not in text and "plugin." not in text
 
 
 def test_the_examples_metric_is_what_it_says() -> None:
@@ -107,6 +103,7 @@ def test_a_plugin_that_fails_is_named_and_the_report_is_whole(tmp_path: Path, ca
     assert [p["message"] for p in body["problems"]] == ["raised SystemExit: 5"]
     assert body["problems"][0]["artifact"] == "plug-in slow" and body["problems"][0]["line"] == 5
     assert body["verdict"] == "incomplete" and body["findings"] == before["findings"]
+    assert "tables" not in body  # they were made for the plug-in alone
 
 
 def test_check_names_every_fault_with_its_line(tmp_path: Path, capsys: Capture) -> None:
