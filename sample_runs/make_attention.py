@@ -55,7 +55,7 @@ def make_weights(seed: int = SEED) -> tuple[Array, dict[str, Array]]:
         name: uniform(WIDTH, HIDDEN) / HIDDEN**0.5 for name in ("q_proj", "k_proj", "v_proj", "o_proj")
     }
     products = attention.matmul(net.product(x, weights["q_proj"]), net.product(x, weights["k_proj"]).T)
-    length = (SCORE_SHARE * 65504.0 / np.abs(products).max()) ** 0.5
+    length = float(np.sqrt(SCORE_SHARE * 65504.0 / np.abs(products).max()))
     weights["q_proj"], weights["k_proj"] = weights["q_proj"] * length, weights["k_proj"] * length
     return x, {name: attention.fp16(weight) for name, weight in weights.items()}
 

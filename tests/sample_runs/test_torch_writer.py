@@ -21,6 +21,7 @@ class Strict(pickle.Unpickler):
     allowed = {
         ("torch._utils", "_rebuild_tensor_v2"): lambda *arguments: arguments,
         ("torch", "BFloat16Storage"): lambda: "BFloat16Storage",
+        ("torch", "HalfStorage"): lambda: "HalfStorage",
         ("torch", "LongStorage"): lambda: "LongStorage",
         ("collections", "OrderedDict"): OrderedDict,
     }
@@ -67,6 +68,19 @@ def test_the_pickle_rebuilds_one_contiguous_tensor(shape: tuple[int, ...], strid
     assert (kind, cls(), key, device, count) == ("storage", "BFloat16Storage", "0", "cpu", numel)
     assert (offset, size, stride, requires_grad) == (0, shape, strides, False)
     assert hooks == OrderedDict()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "item_bytes", "storage"),
+    [
+        ("torch.bfloat16", 2, "BFloat16Storage"),
+        ("torch.float16", 2, "HalfStorage"),
+        ("torch.int64", 8, "LongStorage"),
+    ],
+)
+def test_the_storage_is_that_of_the_dtype(dtype: str, item_bytes: int, storage: str) -> None:
+    _, cls, _, _, count = arguments_of(torch_file(bytes(3 * item_bytes), dtype, (3,)))[0]
+    assert (cls(), count) == (storage, 3)
 
 
 def test_elements_lie_uncompressed_on_a_64_byte_border() -> None:
