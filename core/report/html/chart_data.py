@@ -256,8 +256,8 @@ def _heat(table: Table, values: Floats, states: Ints, words: Sequence[str], *, n
         for end in np.flatnonzero(np.diff(layer[order], append=-1)):
             at = int(order[end])
             row, entry = int(rows[at]), int(layer[at])
-            worst = float(highest[entry])
-            value = None if worst < 0 else worst if worst < _ENDLESS else np.inf
+            most = float(highest[entry])
+            value = None if most < 0 else most if most < _ENDLESS else float("inf")
             found[entry, place] = Cell(value, words[int(states[row])], str(subjects.value(row) or ""))
             score[entry, place] = len(words) - int(states[row]), float(highest[entry])
     nothing = (0, 0.0)
