@@ -171,15 +171,12 @@ def heat_rows(heat: Heat, lang: Lang) -> list[list[Child]]:
 # ---- curves ----
 
 
-def curve(
-    shown: Curve, title: str, *, is_cosine: bool, limit: float | None = None, is_small: bool = False
-) -> Html:
-    """Lines over the same places, told apart by dashes and a name at their end. limit: what was asked for."""
+def curve(shown: Curve, title: str, *, is_cosine: bool, is_small: bool = False) -> Html:
+    """Lines over the same places, told apart by dashes and a name at their end."""
     width, height, left, top = (460.0, 120.0, 80.0, 10.0) if is_small else (1000.0, 220.0, 80.0, 10.0)
     right = 190.0 if len(shown.lines) > 1 else 40.0
     values = [value for line in shown.lines for _, value in line.points]
-    marks = [*values, *([limit] if limit is not None else [])]
-    low, high = min(marks), max(1.0, *marks) if is_cosine else max(marks)
+    low, high = min(values), max(1.0, *values) if is_cosine else max(values)
     if high - low < 1e-9 * max(abs(high), 1e-9):
         low, high = low - (abs(low) or 1.0) * 0.05, high + (abs(high) or 1.0) * 0.05
     step = (width - left - right) / max(len(shown.names) - 1, 1)
@@ -195,10 +192,6 @@ def curve(
         y = y_of(at)
         parts.append(tag("line", x1=left, x2=width - right, y1=y, y2=y, class_="grid"))
         parts.append(_words(left - 6, y + 4, number(at), "end"))
-    if limit is not None:
-        y = y_of(limit)
-        parts.append(tag("line", x1=left, x2=width - right, y1=y, y2=y, class_="limit"))
-        parts.append(_words(left + 4, y - 4, f">= {number(limit)}", class_="limit-word"))
     labels = _spread([y_of(line.points[-1][1]) for line in shown.lines], 14.0, top, top + height)
     for place, line in enumerate(shown.lines):
         points = " ".join(f"{x_of(at):.1f},{y_of(value):.1f}" for at, value in line.points)

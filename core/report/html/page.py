@@ -14,7 +14,7 @@ from npulse.core.text import Lang, say
 
 from . import parts
 from .nodes import Child, Html, tag, text
-from .pictures import area_pictures, story_pictures
+from .pictures import area_pictures, story_criteria, story_pictures
 from .texts import TEXTS
 
 _KEYS = (
@@ -152,6 +152,7 @@ def _story(dossier: Dossier, numbers: Iterator[int], lang: Lang) -> Html:
         "section",
         tag("h2", say(TEXTS, "rounds", lang), text(" "), parts.verdict(story.verdict, lang)),
         parts.told_part(story.told),
+        story_criteria(story, lang),
         tag("div", *story_pictures(story, lang), class_="small"),
         parts.findings_part(story, numbers, lang, is_first_open=False),
         id="rounds",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from npulse.core.analysis import AreaReport
-from npulse.core.figures import amount
+from npulse.core.figures import amount, number
 from npulse.core.findings import Report
 from npulse.core.table import Table
 from npulse.core.text import Lang, say
@@ -14,6 +14,7 @@ from npulse.core.text import Lang, say
 from . import chart_data as data
 from . import charts
 from .nodes import Html, table, tag
+from .parts import verdict
 from .texts import TEXTS
 
 MAX_CARDS = 64
@@ -205,6 +206,29 @@ _BY_AREA: dict[str, Callable[[Sequence[AreaReport], Lang], Iterator[Html]]] = {
     "performance": _performance,
     "device": _device,
 }
+
+
+def story_criteria(story: Report, lang: Lang) -> Html | None:
+    """Each criterion round by round; None where the rounds were not judged."""
+    rounds = [one for one in story.summary.get("rounds") or () if isinstance(one, Mapping)]
+    shown = rounds[-data.MAX_ROUNDS :]
+    ids = list(dict.fromkeys(name for one in shown for name in one.get("criteria") or ()))
+    if not ids:
+        return None
+    heads = (say(TEXTS, "criteria", lang), *(str(one.get("round", "")) for one in shown))
+    rows = [
+        (tag("code", name), *(_judged((one.get("criteria") or {}).get(name), lang) for one in shown))
+        for name in ids
+    ]
+    return table(heads, rows)
+
+
+def _judged(found: Any, lang: Lang) -> Html | None:
+    if not isinstance(found, Mapping):
+        return None
+    value = found.get("value")
+    shown = number(value) if isinstance(value, float) else ""
+    return tag("span", verdict(str(found.get("state", "unknown")), lang), f" {shown}")
 
 
 def story_pictures(story: Report, lang: Lang) -> Iterator[Html]:

@@ -157,6 +157,13 @@ def with_charts(name: str = "plain") -> Dossier:
         for area, columns in tables.items()
         for round_, value in (("a", 0.9), ("b", 0.99))
     )
-    rounds = [{"round": name, "figures": {name: {"value": value}}} for value in (0.5, 0.7)]
+    rounds = [
+        {
+            "round": name,
+            "figures": {name: {"value": value}},
+            "criteria": {name: {"state": "fail" if value < 0.6 else "pass", "value": value}},
+        }
+        for value in (0.5, 0.7)
+    ]
     story = Report("rounds", name, "pass", summary={"rounds": rounds}, told=(f"told {name}",))
     return Dossier(check_up(name), told, story, f"title {name}")

@@ -137,6 +137,13 @@ def test_source_lines_are_shown_with_a_mark() -> None:
     assert "> 10  here = 1" in "".join(Read(made).words) and "&lt;b&gt;before" in made
 
 
+def test_the_story_has_each_criterion_round_by_round() -> None:
+    made = page(with_charts("cosine"))
+    story = made[made.index('<section id="rounds"') :]
+    (row,) = re.findall(r"<tr><td><code>cosine</code></td>(.*?)</tr>", story)
+    assert re.sub(r"<.*?>", " ", row).split() == ["FAIL", "0.5", "PASS", "0.7"]
+
+
 def test_what_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "MAX_FINDINGS", 1)
     read = Read(page(dossier()))
