@@ -644,7 +644,9 @@ def test_read_only_run_of_another_user(tmp_path: Path) -> None:
         try:
             for folder in (tmp_path, *tmp_path.parents):
                 if folder.stat().st_uid == 0 and folder.stat().st_mode & 0o005 != 0o005:
-                    folder.chmod(folder.stat().st_mode | 0o005) if folder.is_relative_to("/tmp") else None
+                    folder.chmod(folder.stat().st_mode | 0o005) if folder.is_relative_to(
+                        tempfile.gettempdir()
+                    ) else None
             os.setgid(65534)
             os.setuid(65534)
             result = run_cli("precision", root / "npu", root / "cpu", "--jobs", 1, "--format", "json")
