@@ -189,9 +189,10 @@ def test_the_token_stays_with_the_server() -> None:
 
 def test_what_a_page_does_not_offer() -> None:
     opened = Opened("/run")
-    assert opened.withheld == {"pane.export", "app.capture", "app.runs"}
-    assert replace(opened, may_capture=True).withheld == {"pane.export", "app.runs"}
-    assert replace(opened, path=None).withheld == {"pane.export", "app.capture"}
+    writing = {"pane.export", "rounds.baseline", "memory.roots"}
+    assert opened.withheld == {*writing, "app.capture", "app.runs"}
+    assert replace(opened, may_capture=True).withheld == {*writing, "app.runs"}
+    assert replace(opened, path=None).withheld == {*writing, "app.capture"}
     from npulse.tui.actions import BY_ID
 
     assert opened.withheld <= set(BY_ID)
