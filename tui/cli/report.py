@@ -10,7 +10,7 @@ from npulse.core.text import Lang
 
 from ..state import user_config_file
 from .check import CRITERIA_FILE
-from .options import now_text, opened, user_cache, version
+from .options import now_text, opened, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 
@@ -33,7 +33,7 @@ class ReportOptions:
 def run_report(path: Path, options: ReportOptions) -> int:
     """Write the report; the check-up's exit code. What is wrong with the file is told before the work."""
     from npulse.core.analysis import AnalysisOptions
-    from npulse.core.checkup.report import report
+    from npulse.core.checkup.report import first_line, report
     from npulse.core.checkup.run_report import criteria_in_force, silences_of
     from npulse.core.dossier import gather
     from npulse.core.gate import Gate
@@ -70,4 +70,8 @@ def run_report(path: Path, options: ReportOptions) -> int:
         )
     finally:
         end_progress()
-    return report(found.check_up, options.lang).exit_code(strict=options.strict)
+    judged = report(found.check_up, options.lang)
+    for note in gate.notes(judged.findings) if gate else ():
+        talk(f"npulse: {note}")
+    talk(f"npulse: {options.output}: {judged.verdict.upper()}. {first_line(found.check_up, options.lang)}")
+    return judged.exit_code(strict=options.strict)

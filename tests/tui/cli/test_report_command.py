@@ -27,7 +27,7 @@ def test_the_file_and_the_exit_code_say_the_same(tmp_path: Path, capsys: Capture
     failed = [area["area"] for area in body["checkup"]["areas"] if area["verdict"] == "fail"]
     assert body["checkup"]["first"] in failed and body["story"] is None
     out, err = capsys.readouterr()
-    assert out == "" and err == ""
+    assert out == "" and err.count("\n") == 1 and f"{path}: FAIL" in err and "first" in err
     junit = tmp_path / "a.xml"
     assert run(["report", RUN, "--mask", "-o", str(junit), "--round", "round1", "--jobs", "1"]) == 1
     root = ET.parse(junit).getroot()
