@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
-from npulse.core.checkup.criteria_file import CriteriaFile
 from npulse.core.errors import InputError, UsageError
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
@@ -19,6 +19,9 @@ from npulse.core.run.selection import check_round
 
 from .report import report
 from .story import story
+
+if TYPE_CHECKING:
+    from npulse.core.checkup.criteria_file import CriteriaFile
 
 
 def reports_of(

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
 from npulse.core.areas import AREAS, Area
-from npulse.core.checkup.commands import RunFacts
-from npulse.core.checkup.criteria_file import CriteriaFile, default_criteria
-from npulse.core.checkup.environment import environment_of
-from npulse.core.checkup.judge import judged
 from npulse.core.criteria import CheckUp, CriterionResult
 from npulse.core.errors import Cancelled, NpulseError, UsageError
 from npulse.core.findings import Problem
@@ -33,6 +30,9 @@ from .figures import BY_ID, Cell, State, cells_of, state_of
 from .noise import judged_by
 from .rows import AreaSaid, StoryRow, rows_of
 from .verdicts import FIGURE_OF, Milestone, change_of, milestones, results_of, verdict_of
+
+if TYPE_CHECKING:
+    from npulse.core.checkup.criteria_file import CriteriaFile
 
 __all__ = ["AREA", "AreaSaid", "Story", "StoryRow", "rows_of", "story"]
 
@@ -91,6 +91,8 @@ def story(
     An area that cannot read a round is a problem and leaves its figures out. Raises UsageError where no round
     is called `baseline`, Cancelled.
     """
+    from npulse.core.checkup.criteria_file import default_criteria
+
     asked_for = criteria or default_criteria()
     rows, problems = rows_of(run)
     check_baseline(baseline, [row.name for row in rows])
@@ -192,7 +194,11 @@ class _Teller:
         self._areas = {area.id: area for area in AREAS if area.is_built and area.id not in _FIGURELESS}
 
     def ask(self, row: StoryRow) -> _Asked:
-        """All that the areas say of one round."""
+        """All that the areas say of one round, against the criteria."""
+        from npulse.core.checkup.commands import RunFacts  # here: a pane that shows stories judges none
+        from npulse.core.checkup.environment import environment_of
+        from npulse.core.checkup.judge import judged
+
         alone = _alone(self._run, self._run.rounds[row.index])
         asked = replace(self._options, round_name=row.name)
         problems: list[Problem] = []
