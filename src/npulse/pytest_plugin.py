@@ -210,7 +210,7 @@ def _setting(config: pytest.Config, name: str) -> Path | None:
     """The option, else the setting of the ini file; None for neither."""
     given = config.getoption(f"npulse_{name}")
     if given:
-        return config.invocation_params.dir / given
+        return config.invocation_params.dir / str(given)
     told = str(config.getini(f"npulse_{name}") or "")
     return (config.inipath.parent if config.inipath else config.rootpath) / told if told else None
 

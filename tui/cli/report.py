@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from npulse.core.text import Lang
 
 from ..state import user_config_file
 from .check import CRITERIA_FILE
-from .options import now_text, opened, talk, user_cache, version
+from .gate import gate_of
+from .options import AnalyseOptions, now_text, opened, talk, user_cache, version
 from .progress import end_progress, stderr_progress
 
 
@@ -20,6 +20,8 @@ class ReportOptions:
 
     output: Path
     criteria: str | None = None
+    baseline: str | None = None
+    silences: tuple[Path, ...] = ()
     round_name: str | None = None
     title: str = ""
     source_roots: tuple[Path, ...] = ()
@@ -34,9 +36,8 @@ def run_report(path: Path, options: ReportOptions) -> int:
     """Write the report; the check-up's exit code. What is wrong with the file is told before the work."""
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.checkup.report import first_line, report
-    from npulse.core.checkup.run_report import criteria_in_force, silences_of
+    from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.dossier import gather
-    from npulse.core.gate import Gate
     from npulse.core.report import masked_dossier, refuse_early, write_whole_report
     from npulse.core.run.discover import discover
     from npulse.core.scale import limit_blas_threads
@@ -45,7 +46,10 @@ def run_report(path: Path, options: ReportOptions) -> int:
     refuse_early(options.output, runs=(path,))
     path = opened(path)
     criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
-    gate = Gate(date.today(), silences_of(criteria), lang=options.lang)
+    shared = AnalyseOptions(
+        round_name=options.round_name, jobs=options.jobs, lang=options.lang, no_cache=options.no_cache
+    )
+    gate = gate_of(shared, path, criteria, options.baseline, options.silences)
     asked = AnalysisOptions(
         lang=options.lang,
         round_name=options.round_name,

@@ -572,6 +572,8 @@ def report(
     criteria: Annotated[
         str | None, typer.Option("--criteria", help="A criteria file (default: yours, else the bundled one).")
     ] = None,
+    baseline: o.BaselineOption = None,
+    silence: o.SilenceOption = None,
     round_name: Annotated[
         str | None, typer.Option("--round", help="Only this round of the run (default: all).")
     ] = None,
@@ -596,6 +598,8 @@ def report(
     options = ReportOptions(
         output=output,
         criteria=criteria,
+        baseline=baseline,
+        silences=tuple(silence or ()),
         round_name=round_name,
         title=title,
         source_roots=tuple(source_root or ()),

@@ -50,6 +50,15 @@ def test_a_round_and_another_run_are_baselines(archive: Path, capsys: pytest.Cap
         assert memory == {"/build/add.cpp:38": "note", "/build/add.cpp:51": "error"}, memory
 
 
+def test_a_report_has_a_baseline_too(archive: Path, tmp_path: Path) -> None:
+    base, junit = tmp_path / "base.json", tmp_path / "now.xml"
+    assert npulse(["check", str(archive), "-o", str(base)]) == 1
+    assert npulse(["report", str(archive), "-o", str(junit)]) == 1
+    assert "<failure" in junit.read_text()
+    assert npulse(["report", str(archive), "-o", str(junit), "--baseline", str(base)]) == 4
+    assert "<failure" not in junit.read_text()
+
+
 def test_silences_of_a_file_and_of_the_criteria(
     archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
