@@ -21,6 +21,7 @@ from npulse.tui.cli.workbench import _taken_over
 from npulse.tui.panes import make_pane
 from npulse.tui.recording import is_replayable, read_recording, recording_of
 from npulse.tui.state import StateStore
+from npulse.tui.widgets.detail import DetailView
 
 HEAD = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Input Shapes\n"
 MakeApp = Callable[..., NpulseApp]
@@ -43,12 +44,14 @@ def app_on(path: Path, store: StateStore, **more: Any) -> NpulseApp:
 
 
 async def stands(app: NpulseApp, pilot: Any) -> None:
-    """The run is open and no work goes on."""
-    for _ in range(200):
+    """The run is open, its rows and a detail are shown, and no work goes on."""
+    for _ in range(2_000):
         await pilot.pause()
-        if app.opened is not None and all(worker.is_finished for worker in app.workers):
-            await pilot.pause()
+        details = app.pane.query(DetailView) if app.pane is not None else ()
+        is_shown = any(one.detail is not None for one in details) and not any(app._busy.values())
+        if is_shown and all(worker.is_finished for worker in app.workers):
             return
+        await pilot.pause(0.01)
     raise AssertionError("the workbench never came to rest")
 
 
