@@ -103,7 +103,7 @@ def shown(dossier: Dossier, folder: Path | None = None) -> dict[str, str]:
 
 
 @given(NAMES, NAMES, NAMES, NAMES)
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_no_planted_name_is_left(user: str, folder: str, module: str, file: str) -> None:
     for name, text in shown(masked_dossier(planted(user, folder, module, file))).items():
         for word in (user, folder, module, file):

@@ -72,11 +72,9 @@ def test_what_is_killed_while_writing_leaves_what_was_there(tmp_path: Path) -> N
 
 
 def test_a_check_up_alone_is_written_by_the_same_renderers(tmp_path: Path, capsys: Capture) -> None:
-    page, junit = tmp_path / "a.html", tmp_path / "a.xml"
-    words = ["check", RUN, "--round", "round1", "--jobs", "1", "--mask"]
-    assert run([*words, "-o", str(page)]) == run([*words, "-o", str(junit)]) == 1
-    assert page.read_text().startswith("<!DOCTYPE html>") and "heat-precision" in page.read_text()
-    assert ET.parse(junit).getroot().tag == "testsuites"
-    assert "w8a8" not in page.read_text() + junit.read_text()
-    assert run(["check", RUN, "-o", f"{RUN}/a.html"]) == 2
+    page = tmp_path / "a.html"
+    assert run(["check", RUN, "--round", "round1", "--jobs", "1", "--mask", "-o", str(page)]) == 1
+    made = page.read_text()
+    assert made.startswith("<!DOCTYPE html>") and "heat-precision" in made and "w8a8" not in made
+    assert run(["check", RUN, "-o", f"{RUN}/a.xml"]) == 2
     assert "not written into the run" in capsys.readouterr().err
