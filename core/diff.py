@@ -120,7 +120,8 @@ def diff(
             told += [f"  {line}" for line in own.report.told]
     if unknown and len(unknown) >= 2 * sum(area.is_built for area in AREAS):
         # no area takes these criteria: what the one says that knows the name comes before "unknown"
-        raise next((one for one in unknown if not one.message.startswith("unknown")), unknown[0])
+        known = [one for one in unknown if not one.message.startswith("unknown")]
+        raise next((one for one in (*known, *unknown) if one.hint != "known: "), unknown[0])
     if not n_compared:
         raise InputError(
             "the two runs hold nothing that can be compared",

@@ -30,6 +30,13 @@ from .environment import environment_of
 from .here import device_here, environment_here
 from .judge import ALL_ROUNDS, Prepare, as_it_is, judged
 
+_CHOOSE_BY: Mapping[str, frozenset[str]] = {
+    "precision": frozenset(("pair", "rank", "step")),
+    "overflow": frozenset(("pair", "rank", "step")),
+    "performance": frozenset(("rank", "step")),
+    "memory": frozenset(("rank",)),
+}
+"""What an area can be narrowed to; the others show all they have."""
 OnUpdate = Callable[[CheckUp, str], None]
 """What is known so far, and the area that is asked next."""
 
@@ -85,10 +92,13 @@ def _refuse_nothing(
 ) -> None:
     """InputError where a pair, rank or step was asked for and no area has it."""
     chosen = {"pair": options.pair_name, "rank": options.rank, "step": options.step}
-    words = [f"{word} {value}" for word, value in chosen.items() if value is not None]
-    told = [one.report for found in reports.values() for one in found]
+    words = {word: value for word, value in chosen.items() if value is not None}
+    told = [
+        one.report for area in _CHOOSE_BY for one in reports.get(area, ()) if words.keys() <= _CHOOSE_BY[area]
+    ]
     if words and run.artifacts and not any(report.findings or report.counts for report in told):
-        raise refused[0] if refused else InputError(f"no {' of '.join(words)} here", path=run.path)
+        named = " of ".join(f"{word} {value}" for word, value in words.items())
+        raise refused[0] if refused else InputError(f"no {named} here", path=run.path)
 
 
 def _judged(
@@ -142,8 +152,15 @@ def _ask(
             problems.append(Problem.from_error(error, str(error.path or name or run.path)))
             continue
         if reports:
-            return tuple(replace(one, report=with_problems(one.report, problems)) for one in reports)
+            # a newer round that lacks the pair, rank or step was not asked for; one that cannot be read was
+            kept = [] if _is_narrowed(options) else problems
+            return tuple(replace(one, report=with_problems(one.report, kept)) for one in reports)
+    problems = problems[:1] if _is_narrowed(options) else problems
     return (_unreadable(run, area, problems),) if problems else ()
+
+
+def _is_narrowed(options: AnalysisOptions) -> bool:
+    return any(value is not None for value in (options.pair_name, options.rank, options.step))
 
 
 def _unreadable(run: Run, area: str, problems: list[Problem]) -> AreaReport:

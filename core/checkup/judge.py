@@ -192,7 +192,7 @@ def _result(
         state=criterion_state(criterion, limit, seen),
         needs=needs if criterion.is_flag else f"{needs}{unit}",
         value=seen.value,
-        shown="?" if seen.value is None else _figure(criterion, seen.value, lang) + unit,
+        shown="?" if seen.value is None else _shown(criterion, seen, lang) + unit,
         unit=criterion.unit,
         subject=seen.subject,
         why=why,
@@ -206,6 +206,12 @@ def criterion_state(criterion: Criterion, limit: float | None, seen: Measured) -
         return seen.state
     is_missed = seen.value < limit if criterion.sense == "at least" else seen.value > limit
     return "fail" if is_missed else seen.state
+
+
+def _shown(criterion: Criterion, seen: Measured, lang: Lang) -> str:
+    """The figure; "3+" for a count that is a lower bound."""
+    text = _figure(criterion, seen.value or 0.0, lang)
+    return f"{text}+" if criterion.is_count and seen.state != "pass" else text
 
 
 def _figure(criterion: Criterion, value: float, lang: Lang) -> str:
@@ -273,7 +279,7 @@ def _headline(
 
 
 def _figure_text(result: CriterionResult, lang: Lang) -> str:
-    """Title and figure; what was asked for where it is not met."""
+    """Title and figure; what was asked for where it is missed or not known."""
     text = f"{result.title[lang == 'zh']} {result.shown}"
     needs = say(TEXTS, "told-needs", lang, needs=result.needs)
-    return text if result.state == "pass" else f"{text} ({needs})"
+    return f"{text} ({needs})" if result.state == "fail" or result.value is None else text

@@ -42,6 +42,8 @@ def _first(reports: Iterable[Report], is_one: Callable[[str], bool] = lambda rul
 
 
 def _count(reports: Sequence[Report], n: int, subject: str = "") -> Measured:
+    if not n and not any(report.counts or report.findings for report in reports):
+        return NOTHING  # nothing of it could be read
     state = _whole(reports)
     return Measured(float(n), state, subject, "" if state == "pass" else "lower-bound")
 

@@ -57,8 +57,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "设备异常时，其后的所有数值都不可靠",
     ),
     "why-environment": (
-        "versions that do not go together explain errors of every kind",
-        "版本不匹配可以解释各种错误",
+        "an environment that does not fit explains errors of every kind",
+        "环境不匹配可以解释各种错误",
     ),
     "why-corruption": (
         "a kernel that fails or touches foreign memory changes values anywhere: before NaN and cosines",

@@ -183,3 +183,12 @@ def test_mask_hides_rounds_files_and_the_jobs_command(tmp_path: Path, capsys: Ca
         for word in ("secretproject", "secretmodel", "hunter2", "round1", "vec_add", "host7"):
             assert word not in out, (words, word)
         assert "memory.access" in out
+
+
+@pytest.mark.parametrize("words", [["--rank", "7"], ["--step", "3"], ["--pair", "x"]])
+def test_a_choice_that_matches_nothing_is_wrong_usage(tmp_path: Path, words: list[str]) -> None:
+    folder = tmp_path / "diag" / "rank0"
+    folder.mkdir(parents=True)
+    (folder / "mssanitizer.log").write_text(GOOD, encoding="utf-8")
+    assert run(["check", str(tmp_path / "diag"), "--rank", "0"]) == 0
+    assert run(["check", str(tmp_path / "diag"), *words]) == 2
