@@ -18,6 +18,7 @@ from textual.worker import Worker, WorkerState, get_current_worker
 from npulse.core.areas import first_area
 from npulse.core.errors import NpulseError
 from npulse.core.findings import Problem
+from npulse.core.packs.recorded import gaps_of
 from npulse.core.text import safe_text
 
 from .actions import BY_ID, textual_keys
@@ -216,6 +217,8 @@ class Shell(App[int], inherit_bindings=False):
             name = safe_text(self.opened.rounds[self.round_index].name, 40)
             n_rounds = len(self.opened.rounds)
             facts.insert(0, self.tr("header.round", i=self.round_index + 1, n=n_rounds, name=name))
+        if self._problems.get("pack"):
+            facts.append(self.tr("pack.part"))
         facts = [*self.live.facts(), *facts]
         n_problems = len(self.problems())
         path = self.run_path or self.tr("header.no-run")
@@ -489,6 +492,7 @@ class Shell(App[int], inherit_bindings=False):
             return
         is_first = self.opened is None
         self._busy.pop("open", None)
+        self._problems["pack"] = gaps_of(event.run.path)
         newest = max(0, len(event.run.rounds) - 1)
         if self.opened is None:
             self.round_index = newest if self._first_round is None else min(self._first_round, newest)

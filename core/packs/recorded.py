@@ -79,16 +79,25 @@ def newest_recorded(run: Path, area: str, options: AnalysisOptions) -> AreaRepor
     return next((one for one in found if one.round == found[-1].round), None) if found else None
 
 
+def gaps_of(run: Path) -> tuple[Problem, ...]:
+    """What is missing where the run of an opened pack holds less than some area needs; () of any other."""
+    pack = pack_of(run)
+    if pack is None or not pack.manifest.recorded:
+        return ()
+    made = pack.manifest
+    message = (
+        f"{made.n_left_out:,} files of the run ({size_text(made.left_out_bytes)}) are not in this pack; "
+        f"what is judged here of {', '.join(made.recorded)} is of a part"
+    )
+    hint = (
+        f"npulse {made.recorded[0]} x.tar.gz without further options shows what was recorded of the whole run"
+    )
+    return (Problem(made.name, "missing", message, hint=hint),)
+
+
 def with_gap(told: AreaReport, runs: Sequence[Path]) -> AreaReport:
     """A report that was made of a pack that holds less than the area needs: never a pass."""
-    packs = [pack.manifest for run in runs if (pack := pack_of(run)) is not None]
-    hint = "without further options the report of the whole run is shown as it was recorded"
-    gaps = []
-    for one in packs:
-        size = size_text(one.left_out_bytes)
-        message = f"{one.n_left_out:,} files of the run ({size}) are not in this pack"
-        gaps.append(Problem(one.name, "missing", message, hint=hint))
-    return replace(told, report=with_problems(told.report, gaps))
+    return replace(told, report=with_problems(told.report, [gap for run in runs for gap in gaps_of(run)]))
 
 
 def all_recorded(pack: OpenedPack, area: str) -> tuple[AreaReport, ...]:

@@ -90,6 +90,23 @@ async def test_a_recording_goes_through_a_pack_to_the_same_screen(
         assert again.marks() == marks and told == ["Done again: 5 of 5 steps."]
 
 
+async def test_a_pack_that_holds_less_says_so_above_every_pane(
+    tmp_path: Path, screen_text: ScreenText
+) -> None:
+    run = profile(tmp_path / "job")
+    (run / "npu-smi.log").write_text("====== ERROR: illegal write of size 4\n")
+    options, made = AnalysisOptions(jobs=1), "2026-01-01T00:00:00Z"
+    manifest = make_pack(run, tmp_path / "x.tar.gz", options, version="1", made=made, max_bytes=100)
+    assert "performance" in manifest.recorded
+    app = app_on(open_pack(tmp_path / "x.tar.gz", tmp_path / "cache").run, StateStore(tmp_path / "state"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        while app.opened is None:
+            await pilot.pause()
+        await pilot.pause()
+        assert "part of the run" in screen_text(app).split("\n")[0]
+        assert [problem.kind for problem in app.problems()] == ["missing"]
+
+
 async def test_any_key_stops_a_replay_and_what_reaches_out_is_refused(
     tmp_path: Path,
 ) -> None:

@@ -907,6 +907,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{n:,} of {n_steps:,} steps; nothing took: {refused}",
         "{n:,} / {n_steps:,} 步；未能执行：{refused}",
     ),
+    "pack.part": ("part of the run", "仅部分数据"),
     "pack.title": ("A pack: what is in it, what stands as recorded", "数据包：内容与按记录显示的部分"),
     # ---- services ----
     "copy.done": ("Copied {size_bytes:,} bytes ({route}).", "已复制 {size_bytes:,} 字节（{route}）。"),

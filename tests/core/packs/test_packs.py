@@ -23,6 +23,7 @@ from npulse.core.diff import diff
 from npulse.core.errors import InputError, NpulseError
 from npulse.core.findings import Report
 from npulse.core.packing import make_pack
+from npulse.core.packing.select import OTHER, TENSOR, TEXT, RunFile, files_of, select
 from npulse.core.packs import opening, tar
 from npulse.core.packs.manifest import NAME, PackedFile, PackManifest, manifest_text, unfit
 from npulse.core.packs.notes import Notes, read_notes
@@ -113,14 +114,31 @@ def test_an_area_asked_otherwise_is_incomplete(run: Path, tmp_path: Path) -> Non
     assert changes.counts["new"] == changes.counts["gone"] == 0
 
 
-def test_the_worst_tensors_go_first(sample: Path, tmp_path: Path) -> None:
-    manifest = packed(sample, tmp_path / "x.tar.gz", max_bytes=2_000_000)
+def test_part_of_the_tensors_is_as_recorded(sample: Path, tmp_path: Path) -> None:
+    texts = sum(one.size_bytes for one in files_of(discover(sample)) if one.order == TEXT)
+    manifest = packed(sample, tmp_path / "x.tar.gz", max_bytes=texts + 100_000)
     assert "precision" in manifest.recorded and manifest.n_left_out > 100
-    names = [one.path for one in manifest.files if one.path.endswith(".pt")]
-    worst = told("precision", sample).findings[0].subject
-    assert any(Path(name).name.startswith(worst) for name in names)
+    assert sum(one.path.endswith(".pt") for one in manifest.files) > 10
     pack = open_pack(tmp_path / "x.tar.gz", tmp_path / "cache")
     assert essence(told("precision", pack.run)) == essence(told("precision", sample))
+
+
+def test_texts_go_first_then_the_worst_tensors() -> None:
+    tensors = [
+        f"dump_tensor_data/{name}.output.0.pt" for name in ("Add.1.forward", "Mul.1.forward", "Mul.2.forward")
+    ]
+    files = [RunFile(name, 100, TENSOR) for name in tensors]
+    files += [RunFile("big.csv", 150, TEXT), RunFile("dump.json", 50, TEXT), RunFile("trace.json", 1, OTHER)]
+    gains = {"Mul.1.forward": 1e9, "Mul.2.forward.output.0": 0.5}
+    for room, taken in (
+        (60, ["dump.json", "trace.json"]),
+        (300, ["big.csv", "dump.json", tensors[1]]),
+        (400, ["big.csv", "dump.json", tensors[1], tensors[2]]),
+        (501, ["big.csv", "dump.json", *tensors, "trace.json"]),
+    ):
+        chosen = select(files, gains, "job", room, 100)
+        assert [one.path for one in chosen.files] == sorted(taken), room
+        assert {one.path for one in chosen.left_out} == {one.path for one in files} - set(taken)
 
 
 @pytest.fixture
