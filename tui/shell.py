@@ -321,7 +321,9 @@ class Shell(App[int], inherit_bindings=False):
             self.call_from_thread(self.notice, "copy.failed", severity="error")
         else:
             where = str(copied.path) if copied.path else ""
-            text_id = "copy.with-file" if where else "copy.done"
+            # only tmux says that it took the text: nothing else is called copied
+            sure = "copy.done" if copied.route == "tmux" else "copy.sent"
+            text_id = "copy.file" if copied.route == "file" else "copy.with-file" if where else sure
             self.call_from_thread(
                 self.notice, text_id, route=copied.route, size_bytes=copied.size_bytes, path=where
             )

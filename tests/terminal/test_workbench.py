@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -235,8 +235,10 @@ def tmux(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
         pytest.skip("tmux is not installed")
     servers: list[Tmux] = []
 
-    def start(*words: str, columns: int = 80, rows: int = 24) -> Tmux:
-        names = {**plain_environ(LANG="C.UTF-8"), "TERM": "tmux-256color"}
+    def start(
+        *words: str, columns: int = 80, rows: int = 24, environ: Mapping[str, str] | None = None
+    ) -> Tmux:
+        names = {**plain_environ(LANG="C.UTF-8"), "TERM": "tmux-256color", **(environ or {})}
         assigned = " ".join(f"{name}={shlex.quote(value)}" for name, value in names.items())
         command = f"env {assigned} {shlex.join([*NPULSE, *words])}; echo ended with $?; cat"
         servers.append(Tmux(f"npulse-test-{os.getpid()}-{next(_numbers)}", columns, rows, command))

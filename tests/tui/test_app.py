@@ -645,7 +645,7 @@ async def test_mouse_starts_off_over_ssh_and_m_switches_it(make_app: MakeApp) ->
         await ready(app, pilot)
         assert app.has_mouse is False
         await pilot.press("M")
-        assert app.has_mouse is True and notices(app)[-1] == "Mouse on."
+        assert app.has_mouse is True and notices(app)[-1].startswith("Mouse on: Shift (iTerm2: Option")
 
 
 async def test_damaged_state_is_told_at_the_start(make_app: MakeApp, state: Path) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_type_hints
 
 import typer
 
@@ -220,8 +220,7 @@ def only_path(words: Sequence[str]) -> Path | None:
 
 def talk(line: str) -> None:
     """One line to stderr, without control characters."""
-    encoding = sys.stderr.encoding or "ascii"
-    print(safe_text(line).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+    print(_carried(safe_text(line), sys.stderr), file=sys.stderr)
 
 
 def emit(text_pieces: Iterable[str], *, is_json: bool = False) -> None:
@@ -248,7 +247,21 @@ def _write_out(text_pieces: Iterable[str], *, is_json: bool) -> None:
             raw.write(piece.encode("utf-8"))
         raw.flush()
         return
-    encoding = sys.stdout.encoding or "utf-8"
     for piece in text_pieces:
-        sys.stdout.write(piece.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.write(_carried(piece, sys.stdout))
     sys.stdout.flush()
+
+
+def _carried(text: str, stream: TextIO) -> str:
+    """Text as a stream can carry it: a terminal that is not in UTF-8 gets ASCII, whatever the interpreter
+    takes for its encoding (in a C locale that is UTF-8); drawings become their ASCII shapes."""
+    if text.isascii():
+        return text
+    if stream.isatty():
+        from ..glyphs import ascii_shapes
+        from ..terminal import probe
+
+        if not probe().is_utf8:
+            return ascii_shapes(text).encode("ascii", "backslashreplace").decode("ascii")
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -912,8 +912,13 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # ---- services ----
     "copy.done": ("Copied {size_bytes:,} bytes ({route}).", "已复制 {size_bytes:,} 字节（{route}）。"),
     "copy.with-file": (
-        "Copied {size_bytes:,} bytes ({route}); also in {path}",
-        "已复制 {size_bytes:,} 字节（{route}）；同时写入 {path}",
+        "{size_bytes:,} bytes sent to the clipboard ({route}); if they did not arrive: {path}",
+        "已向剪贴板发送 {size_bytes:,} 字节（{route}）；若未收到：{path}",
+    ),
+    "copy.file": ("{size_bytes:,} bytes are in {path}", "{size_bytes:,} 字节已写入 {path}"),
+    "copy.sent": (
+        "{size_bytes:,} bytes sent to the terminal ({route}), which does not say whether it took them.",
+        "已向终端发送 {size_bytes:,} 字节（{route}）；终端不会告知是否接受。",
     ),
     "copy.failed": (
         "Could not copy: the terminal, the multiplexer and the state folder all refused.",
@@ -929,7 +934,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "theme.now": ("Theme: {name}", "主题：{name}"),
     "theme.only-one": ("This terminal shows only the theme {name}.", "该终端只能显示主题 {name}。"),
-    "mouse.on": ("Mouse on.", "鼠标已开启。"),
+    "mouse.on": (
+        "Mouse on: Shift (iTerm2: Option, Terminal: Fn) with the mouse selects text.",
+        "鼠标已开启：按住 Shift（iTerm2：Option，Terminal：Fn）拖动可选择文本。",
+    ),
     "mouse.off": ("Mouse off: the terminal selects text again.", "鼠标已关闭：可用终端自身选择文本。"),
     "state.damaged": ("A damaged file was set aside: {path}", "损坏的状态文件已另存：{path}"),
     "state.memory": (

@@ -43,12 +43,15 @@ class GuidePage(ListPage):
         self._facts = NOTHING_KNOWN
 
     async def begin(self) -> None:
+        self.call_after_refresh(self._go_to_symptom)  # a list without a height would scroll for it
+        self._read_facts()
+
+    def _go_to_symptom(self) -> None:
         """The cursor begins at the symptom that the pane left behind is about."""
         area = self.shell.pane.area if self.shell.pane is not None else ""
         rows = self.query_one(RowList)
         title = next((one.title for one in SYMPTOMS if one.pane == area), ("", ""))
         rows.cursor = next((i for i, row in enumerate(rows.rows) if row.text in title), 0)
-        self._read_facts()
 
     @work(thread=True, exclusive=True, group="guide", exit_on_error=False, description="guide")
     def _read_facts(self) -> None:
