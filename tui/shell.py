@@ -18,7 +18,6 @@ from textual.worker import Worker, WorkerState, get_current_worker
 from npulse.core.areas import first_area
 from npulse.core.errors import NpulseError
 from npulse.core.findings import Problem
-from npulse.core.packs.recorded import gaps_of
 from npulse.core.text import safe_text
 
 from .actions import BY_ID, textual_keys
@@ -494,6 +493,8 @@ class Shell(App[int], inherit_bindings=False):
             return
         is_first = self.opened is None
         self._busy.pop("open", None)
+        from npulse.core.packs.recorded import gaps_of
+
         self._problems["pack"] = gaps_of(event.run.path)
         newest = max(0, len(event.run.rounds) - 1)
         if self.opened is None:

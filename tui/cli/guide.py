@@ -8,7 +8,7 @@ from pathlib import Path
 from npulse.core.errors import UsageError
 from npulse.core.text import Lang, safe_text
 
-from .options import emit
+from .options import emit, opened
 
 USUAL_ARCHIVE = Path("diag")
 
@@ -26,7 +26,7 @@ def print_guide(symptom: str | None, run_path: Path | None, lang: Lang, format_n
     if run_path is not None:
         from npulse.core.run.discover import discover
 
-        facts = facts_of_run(discover(run_path))
+        facts = facts_of_run(discover(opened(run_path)))
     if format_name == "json":
         _emit_json(guide_values(symptoms, facts, lang))
     else:

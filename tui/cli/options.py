@@ -126,9 +126,11 @@ def user_cache(no_cache: bool) -> Cache | None:
 
 def opened(path: Path) -> Path:
     """The run that a path stands for: a pack (npulse pack) is unpacked into the cache folder first."""
+    if not path.is_file():
+        return path
     from npulse.core.packs.opening import is_archive, open_pack
 
-    if not path.is_file() or not is_archive(path):
+    if not is_archive(path):
         return path
     from npulse.core.cache import default_cache
 

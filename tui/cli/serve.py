@@ -14,6 +14,7 @@ from npulse.core.errors import EnvironmentLacks, InputError, UsageError
 from npulse.core.text import Lang, say
 
 from .options import emit, talk
+from .options import opened as unpacked
 
 if TYPE_CHECKING:
     from ..serve.child import Opened
@@ -55,6 +56,7 @@ def run_serve(
     """Serve until Ctrl-C (130) or another signal (0). Each page is a process of its own."""
     if path is not None and not os.path.lexists(path):
         raise InputError("no such file or folder", path=path, hint="npulse serve RUN, or no RUN at all")
+    run = None if path is None else unpacked(path)
     for root in source_roots:
         if not root.is_dir():
             raise InputError("not a folder", path=root, hint="--source-root takes folders with sources")
@@ -62,7 +64,7 @@ def run_serve(
 
     guard = _guard(host, token)
     opened = Opened(
-        path=None if path is None else str(path.absolute()),
+        path=None if run is None else str(run.absolute()),
         lang=lang,
         jobs=jobs,
         no_cache=no_cache,
