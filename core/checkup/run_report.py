@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
+from npulse.core.areas import all_rules
 from npulse.core.errors import UsageError
 from npulse.core.gate import Silence, parse_silences
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -60,7 +61,8 @@ def criteria_in_force(named: str | None, usual: Path | None = None) -> CriteriaF
 
 def silences_of(criteria: CriteriaFile) -> tuple[Silence, ...]:
     """The silences of a criteria file. UsageError, with key and line, where one cannot be used."""
-    return parse_silences(list(criteria.silences), text=criteria.text, path=criteria.path)
+    rules = [rule.id for rule in all_rules()] if criteria.silences else []
+    return parse_silences(list(criteria.silences), text=criteria.text, path=criteria.path, rules=rules)
 
 
 def report_of(

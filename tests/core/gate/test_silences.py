@@ -84,6 +84,11 @@ def test_a_misspelt_rule_names_near_ones() -> None:
     assert "performance.idle" in str(caught.value.hint)
 
 
+def test_a_rule_of_a_plug_in_is_known_to_nobody() -> None:
+    (one,) = parse_silences([{"rule": "plugin.mine.x", "reason": "r", "until": TODAY}], rules=RULES)
+    assert one.rule == "plugin.mine.x"
+
+
 def test_other_tables_and_no_tables(tmp_path: Path) -> None:
     path = tmp_path / "silences.toml"
     path.write_text("[precision]\ncosine = 1\n")

@@ -82,6 +82,8 @@ def test_what_cannot_be_used_ends_with_2(
     assert npulse(["check", str(archive), "--silence", str(broken)]) == 2
     told = capsys.readouterr().err
     assert f"{broken}, line 2" in told and "memory.access" in told
+    assert npulse(["check", str(archive), "--criteria", str(broken)]) == 2
+    assert f"{broken}, line 2" in capsys.readouterr().err
     for baseline in (str(broken), "nowhere.json", "round:", "round:no-such"):
         assert npulse(["check", str(archive), "--baseline", baseline]) == 2, baseline
 
