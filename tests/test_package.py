@@ -18,6 +18,8 @@ import npulse
 pytest.importorskip("hatchling", reason="hatchling is not installed: nothing can be built")
 pytest.importorskip("build", reason="build is not installed: nothing can be built")
 
+pytestmark = pytest.mark.xdist_group("package")  # what is built is built once
+
 REPO = Path(__file__).resolve().parents[1]
 PARTS = ("core", "tui", "keymaps", "sample_runs")
 GLUE = {
