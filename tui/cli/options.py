@@ -222,7 +222,7 @@ def only_path(words: Sequence[str]) -> Path | None:
 
 def talk(line: str) -> None:
     """One line to stderr, without control characters."""
-    print(_carried(safe_text(line), sys.stderr), file=sys.stderr)
+    print(carried(safe_text(line), sys.stderr), file=sys.stderr)
 
 
 def emit(text_pieces: Iterable[str], *, is_json: bool = False) -> None:
@@ -250,16 +250,16 @@ def _write_out(text_pieces: Iterable[str], *, is_json: bool) -> None:
         raw.flush()
         return
     for piece in text_pieces:
-        sys.stdout.write(_carried(piece, sys.stdout))
+        sys.stdout.write(carried(piece, sys.stdout))
     sys.stdout.flush()
 
 
-def _carried(text: str, stream: TextIO) -> str:
+def carried(text: str, stream: TextIO) -> str:
     """Text as a stream can carry it: a terminal that is not in UTF-8 gets ASCII, whatever the interpreter
     takes for its encoding (in a C locale that is UTF-8); drawings become their ASCII shapes."""
     if text.isascii():
         return text
-    if stream.isatty():
+    if getattr(stream, "isatty", bool)():
         from ..glyphs import ascii_shapes
         from ..terminal import probe
 

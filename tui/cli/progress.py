@@ -8,6 +8,8 @@ import time
 from npulse.core.progress import Progress, ProgressCallback, ignore_progress, paced, progress_text
 from npulse.core.text import Lang, safe_text
 
+from .options import carried
+
 
 def stderr_progress(lang: Lang = "en") -> ProgressCallback:
     """A callback that shows count, rate and time left four times a second; silent without a terminal."""
@@ -18,8 +20,7 @@ def stderr_progress(lang: Lang = "en") -> ProgressCallback:
     def show(progress: Progress) -> None:
         now_s = time.monotonic()
         line = progress_text(progress, now_s - began.setdefault(progress.stage, now_s), lang)
-        encoding = sys.stderr.encoding or "ascii"
-        sys.stderr.write("\r\x1b[K" + safe_text(line).encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.write("\r\x1b[K" + carried(safe_text(line), sys.stderr))
         sys.stderr.flush()
 
     return paced(show)

@@ -14,6 +14,8 @@ from contextlib import suppress
 
 from npulse.core.text import safe_text
 
+from .options import carried
+
 MAX_WAITING = 10_000
 """Lines that wait to be shown; of more the oldest are left out, and how many is said."""
 _AT_ONCE = 200
@@ -112,7 +114,7 @@ class Screen:
         return text
 
     def _write(self, text: str) -> None:
-        raw = text.encode(self._stream.encoding or "ascii", "backslashreplace")
+        raw = carried(text, self._stream).encode(self._stream.encoding or "ascii", "backslashreplace")
         number = None
         with suppress(OSError, ValueError, AttributeError):  # a stream of a test has none
             number = self._stream.fileno()
