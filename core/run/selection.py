@@ -60,6 +60,8 @@ def selections_of(
     found: list[Selection] = []
     earlier: list[tuple[str, tuple[Artifact, ...]]] = []
     for round_ in run.rounds:
+        if not options.earlier and options.round_name not in (None, round_.name):
+            continue  # whether it holds something may cost a file, and nobody asks
         own = tuple(filter(is_own, round_.artifacts))
         if is_something(own):
             before = tuple(earlier) if options.earlier else ()

@@ -171,3 +171,23 @@ def test_the_library_takes_a_file_and_its_silences(tmp_path: Path) -> None:
 def test_an_empty_folder_is_unknown_and_has_no_error_figure(tmp_path: Path) -> None:
     found = check(tmp_path)
     assert found.verdict == "unknown" and found.max_error != found.max_error and found.origin is None
+
+
+def test_many_rounds_cost_a_look_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one for every pair of them: an archive has hundreds."""
+    from npulse.core.device import run_report
+
+    n_rounds, looks = 30, 0
+    for number in range(n_rounds):
+        write(tmp_path / f"round{number}" / "mssanitizer.log", log())
+        write(tmp_path / f"round{number}" / "round.toml", "schema = 1\n")
+    asked = run_report.has_snapshots
+
+    def counted(artifact: object, root: Path) -> bool:
+        nonlocal looks
+        looks += 1
+        return bool(asked(artifact, root))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run_report, "has_snapshots", counted)
+    assert states(check(tmp_path).found) == {"memory": "pass"}
+    assert n_rounds <= looks <= 5 * n_rounds
