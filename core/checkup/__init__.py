@@ -2,8 +2,8 @@
 
 For others:
 
-    check.py        check_up(run, options, criteria, *, is_here, facts, tails, prepare, progress, is_cancelled,
-                        on_update) -> CheckUp    asks every area; records are in core/criteria.py
+    check.py        check_up(run, options, criteria, *, is_here, facts, tails, prepare, progress,
+                        is_cancelled, on_update) -> CheckUp    records: core/criteria.py
     judge.py        judged(facts, reports, criteria, *, lang, round_name, prepare) -> CheckUp    pure, of
                         reports that are there: {area id, or "environment": its reports, oldest round first}
     environment.py  environment_of(run, round_name, lang) -> AreaReport or None

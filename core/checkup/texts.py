@@ -92,6 +92,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "measured on a run with wrong results: not to be trusted",
         "测量时结果有误：数值不可信",
     ),
+    "distrust-short": ("not to be trusted", "不可信"),
     # report
     "told-first": ("look first at: {area}: {why}", "首先查看：{area}：{why}"),
     "told-nothing-first": ("nothing to open first", "没有需要首先查看的面板"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from npulse.core.checkup.report import state_word
+from npulse.core.checkup.texts import TEXTS
 from npulse.core.checkup.view import SUBJECT, CheckUpView
 from npulse.core.checkup.words import area_title
+from npulse.core.criteria import AreaState
 from npulse.core.table import Table
-from npulse.core.text import Lang, safe_text
+from npulse.core.text import Lang, safe_text, say
 
 from ...actions import PANES
 from ...chrome import cut_middle
@@ -97,7 +99,7 @@ def _texts(view: CheckUpView, name: str, glyphs: Glyphs) -> list[str]:
     if name == "state":
         return [_state_text(view, row, glyphs, lang) for row in range(len(areas))]
     if name == "told":
-        return [safe_text(area.headline, 400) for area in areas]
+        return [_told_text(area, lang) for area in areas]
     return [_cell(view.table, name, row) for row in range(len(areas))]
 
 
@@ -109,6 +111,12 @@ def _state_text(view: CheckUpView, row: int, glyphs: Glyphs, lang: Lang) -> str:
     if not area.is_counted:
         return f"{glyphs.nothing} {state_word(area, lang)}"
     return f"{glyphs.shape(area.state)} {state_word(area, lang)}"
+
+
+def _told_text(area: AreaState, lang: Lang) -> str:
+    """The headline; that its figures mean nothing stands in front of them."""
+    front = "" if area.is_trusted else f"{say(TEXTS, 'distrust-short', lang)}: "
+    return front + safe_text(area.headline, 400)
 
 
 def _cell(table: Table, name: str, row: int) -> str:
