@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from npulse.core.analysis import AnalysisOptions
-from npulse.core.api import first_overflow
+from npulse.core.api import compare, first_overflow
+from npulse.core.report.html.chart_data import overflow_heat, precision_heat
+from npulse.core.report.html.charts import error_level
 
 
 def test_the_multiplication_and_not_the_norm_behind_it(shared: Path) -> None:
@@ -45,6 +47,20 @@ def test_the_rank_that_took_the_logarithm(shared: Path) -> None:
     # the tool's own analysis blames the other rank's collective
     told = json.loads(next(folder.glob("anomaly_*.json")).read_text())
     assert [entry["op_name"] for entry in told["rank_0"]] == ["Distributed.all_reduce.1.forward"]
+
+
+def test_the_heat_map_shows_on_which_rank_it_began(shared: Path) -> None:
+    """Statistics alone: no counts of NaN, and no figure of an error that is one."""
+    folder, options = shared / "samples/msprobe/distributed", AnalysisOptions(jobs=1, tables=True)
+    used = overflow_heat(first_overflow(folder, options=options).report.tables["overflow"])
+    assert used.ranks == ("rank 0", "rank 1")
+    bad = [place for place in sorted(used.cells) if used.cells[place].state == "nonfinite"]
+    layer, rank = bad[0]
+    assert (used.layers[layer], used.ranks[rank]) == ("Torch.log.0.forward", "rank 1")
+    assert not [cell for cell in used.cells.values() if cell.state == "unknown"]
+    compared = compare(folder / "nan", folder / "bench", tables=True).report.tables["precision"]
+    wrong = [one for one in precision_heat(compared).cells.values() if one.state == "error"]
+    assert len(wrong) > 10 and {error_level(one) for one in wrong} == {5}
 
 
 def test_a_healthy_capture_has_nothing(shared: Path) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.analysis import AreaReport
-from npulse.core.calls.layers import layers_of_calls
 from npulse.core.findings import Report
-from npulse.core.report.mask import hide_word
-from npulse.core.table import Column, Table
+from npulse.core.table import Table
+
+from .chart_layers import Ints, absent, by_rank, layers_of, places_of
 
 MAX_LAYERS = 160
 MAX_RANKS = 64
@@ -24,7 +22,6 @@ MAX_CHAIN = 24
 MAX_ROUNDS = 60
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Score = tuple[int, float]
 """How bad a state is, then the figure: the largest is worst."""
 
@@ -44,7 +41,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Layers in execution order by ranks. cells: (layer, rank) -> what is there; both are places.
+    """Layers in execution order by ranks; one that some ranks lack stands behind what runs before it there.
+
+    cells: (layer, rank) -> what is there; both are places.
 
     left_out: (layers, ranks) that did not fit; those that are kept are the worst ones.
     """
@@ -100,7 +99,14 @@ def precision_heat(table: Table) -> Heat:
     """The worst relative L2 error of each layer and rank (of a lower bound where only statistics exist)."""
     error = np.fmax(_numbers(table, "rel_l2"), _numbers(table, "rel_l2_at_least"))
     states = _codes(table, "verdict", WORST_FIRST)
-    return _heat(table, error, states, WORST_FIRST, names="target")
+    # NaN, another shape, another scalar: an error that no figure measures is not a small one
+    error[(states == WORST_FIRST.index("error")) & ~(error > 0)] = np.inf
+    heat = _heat(table, error, states, WORST_FIRST, names="target")
+    cells = {
+        place: cell if cell.value is None or cell.value < _ENDLESS else replace(cell, value=None)
+        for place, cell in heat.cells.items()
+    }
+    return replace(heat, cells=cells)
 
 
 _ENDLESS = 1e300
@@ -118,23 +124,25 @@ def overflow_heat(table: Table) -> Heat:
     states[(share >= NEAR) | (near > 0)] = OVERFLOW_STATES.index("near")
     states[_numbers(table, "saturated") > 0] = OVERFLOW_STATES.index("saturated")
     bad = [_numbers(table, name) > 0 for name in ("nan", "plus_inf", "minus_inf")]
-    absmax = _numbers(table, "absmax")
-    states[np.any(bad, axis=0) | np.isinf(absmax)] = OVERFLOW_STATES.index("nonfinite")
+    absmax = table.column("absmax")  # NaN or Inf where a capture has no counts of them
+    bad.append(~absent(absmax) & ~np.isfinite(absmax.values.astype(np.float64)))
+    states[np.any(bad, axis=0)] = OVERFLOW_STATES.index("nonfinite")
     return _heat(table, share, states, OVERFLOW_STATES, names="tensor")
 
 
 def cosine_curve(rounds: Sequence[tuple[str, Table]]) -> Curve:
     """The lowest cosine of an output of each layer in execution order, a line a round (of all its ranks)."""
-    names: dict[str, int] = {}
+    shown = rounds[-MAX_ROUNDS:]
+    layers = [[(rows, *layers_of(table, rows)) for _, rows in by_rank(table)] for _, table in shown]
+    names = places_of(own for one in layers for *_, own in one)
     made: list[tuple[str, dict[int, float]]] = []
-    for label, table in rounds[-MAX_ROUNDS:]:
+    for (label, table), ranks in zip(shown, layers, strict=True):
         cosine = _numbers(table, "cosine")
         io = table.column("io")
         outputs = np.array([word.startswith("output") for word in io.labels or ()] or [False])[io.values]
         found: dict[int, float] = {}
-        for _, rows in _by_rank(table):
-            layer, labels = _layers(table, rows)
-            places = np.array([names.setdefault(one, len(names)) for one in labels] or [0])
+        for rows, layer, labels in ranks:
+            places = np.array([names[one] for one in labels] or [0])
             usable = outputs[rows] & (np.abs(cosine[rows]) < _ENDLESS)
             for place, value in zip(places[layer[usable]], cosine[rows][usable], strict=True):
                 found[int(place)] = min(found.get(int(place), np.inf), float(value))
@@ -147,12 +155,12 @@ def cosine_curve(rounds: Sequence[tuple[str, Table]]) -> Curve:
         MAX_LAYERS,
     )
     at = {place: new for new, place in enumerate(kept)}
-    labels = list(names)
+    all_labels = list(names)
     lines = tuple(
         Line(label, tuple((at[p], value) for p, value in sorted(found.items()) if p in at))
         for label, found in made
     )
-    return Curve(tuple(labels[place] for place in kept), lines, left_out)
+    return Curve(tuple(all_labels[place] for place in kept), lines, left_out)
 
 
 def last_outputs(told: Sequence[AreaReport]) -> Curve | None:
@@ -207,7 +215,7 @@ def operator_bars(table: Table) -> tuple[tuple[Bar, ...], int]:
 def headroom_chain(table: Table) -> tuple[tuple[Link, ...], int]:
     """The first origin's upstream, the farthest call first; how many links were left out."""
     column = table.column("upstream")
-    rows = np.flatnonzero(~_absent(column))
+    rows = np.flatnonzero(~absent(column))
     distance = column.values[rows].astype(np.int64)
     rows = rows[np.argsort(-distance, kind="stable")]
     shown = rows[-MAX_CHAIN:]
@@ -240,16 +248,16 @@ def _finite(value: Any) -> float | None:
 
 
 def _heat(table: Table, values: Floats, states: Ints, words: Sequence[str], *, names: str) -> Heat:
-    labels: dict[str, int] = {}
+    ranked = [(rank, rows, *layers_of(table, rows)) for rank, rows in by_rank(table)]
+    labels = places_of(own for *_, own in ranked)
     ranks: list[str] = []
     found: dict[tuple[int, int], Cell] = {}
     score: dict[tuple[int, int], Score] = {}
     subjects = table.column(names)
     finite = np.where(np.isnan(values), -1.0, np.clip(values, 0.0, _ENDLESS))
-    for place, (rank, rows) in enumerate(_by_rank(table)):
+    for place, (rank, rows, layer, own) in enumerate(ranked):
         ranks.append(rank)
-        layer, own = _layers(table, rows)
-        layer = np.array([labels.setdefault(one, len(labels)) for one in own] or [0])[layer]
+        layer = np.array([labels[one] for one in own] or [0])[layer]
         order = np.lexsort((finite[rows], -states[rows], layer))  # the worst one of each layer comes last
         highest = np.full(len(labels), -1.0)
         np.maximum.at(highest, layer, finite[rows])
@@ -261,13 +269,13 @@ def _heat(table: Table, values: Floats, states: Ints, words: Sequence[str], *, n
             found[entry, place] = Cell(value, words[int(states[row])], str(subjects.value(row) or ""))
             score[entry, place] = len(words) - int(states[row]), float(highest[entry])
     nothing = (0, 0.0)
-    by_layer = dict.fromkeys(labels.values(), nothing)
-    by_rank = dict.fromkeys(range(len(ranks)), nothing)
+    worst_of_layer = dict.fromkeys(labels.values(), nothing)
+    worst_of_rank = dict.fromkeys(range(len(ranks)), nothing)
     for (layer_place, rank_place), worst in score.items():
-        by_layer[layer_place] = max(by_layer[layer_place], worst)
-        by_rank[rank_place] = max(by_rank[rank_place], worst)
-    kept_layers, out_layers = _worst_places(by_layer, MAX_LAYERS)
-    kept_ranks, out_ranks = _worst_places(by_rank, MAX_RANKS)
+        worst_of_layer[layer_place] = max(worst_of_layer[layer_place], worst)
+        worst_of_rank[rank_place] = max(worst_of_rank[rank_place], worst)
+    kept_layers, out_layers = _worst_places(worst_of_layer, MAX_LAYERS)
+    kept_ranks, out_ranks = _worst_places(worst_of_rank, MAX_RANKS)
     new_layer = {place: i for i, place in enumerate(kept_layers)}
     new_rank = {place: i for i, place in enumerate(kept_ranks)}
     all_labels = list(labels)
@@ -289,60 +297,13 @@ def _worst_places(score: Mapping[int, Score], n_most: int) -> tuple[list[int], i
     return kept, len(score) - len(kept)
 
 
-def _by_rank(table: Table) -> list[tuple[str, Ints]]:
-    """(label, rows) of each rank and step, in order; the step is named where there are several."""
-    rank, step = table.column("rank"), table.column("step")
-    keys = np.stack([np.where(_absent(one), -1, one.values.astype(np.int64)) for one in (rank, step)], axis=1)
-    if not len(keys):
-        return []
-    unique, inverse = np.unique(keys, axis=0, return_inverse=True)
-    has_steps = len(np.unique(unique[:, 1])) > 1
-    made = []
-    for place, (rank_number, step_number) in enumerate(unique.tolist()):
-        label = f"rank {rank_number}" if rank_number >= 0 else "rank ?"
-        if has_steps:
-            label += f" step {step_number}" if step_number >= 0 else " step ?"
-        made.append((label, np.flatnonzero(inverse.reshape(-1) == place)))
-    return made
-
-
-def _layers(table: Table, rows: Ints) -> tuple[Ints, list[str]]:
-    """Layer of each of the rows, and the labels in execution order."""
-    operator = table.column("operator")
-    codes, places = np.unique(operator.values[rows], return_inverse=True)
-    names = [_with_lists(str((operator.labels or ("?",))[int(code)])) for code in codes]
-    # unique sorts by code; calls are wanted in the order in which they ran
-    first = np.full(len(codes), len(rows))
-    np.minimum.at(first, places.reshape(-1), np.arange(len(rows)))
-    order = np.argsort(first, kind="stable")
-    index, labels = _layers_of(tuple(names[i] for i in order))
-    layer_of_code = np.zeros(len(codes), np.int64)
-    layer_of_code[order] = index
-    return layer_of_code[places.reshape(-1)], labels
-
-
-@lru_cache(maxsize=4)
-def _layers_of(names: tuple[str, ...]) -> tuple[Ints, list[str]]:
-    """Ranks of one job have the same calls, as a rule."""
-    return layers_of_calls(names, None)
-
-
-_LISTS = {hide_word(word): word for word in ("layers", "layer", "h", "blocks", "block", "stages")}
-"""What a masked name has in place of the words by which layers are known."""
-_HIDDEN = re.compile(r"\bx[0-9a-f]{8}\b")
-
-
-def _with_lists(name: str) -> str:
-    return _HIDDEN.sub(lambda match: _LISTS.get(match[0], match[0]), name)
-
-
 def _numbers(table: Table, name: str) -> Floats:
     """A column as floats; NaN where it is absent, or where the table has no such column."""
     try:
         column = table.column(name)
     except KeyError:
         return np.full(table.n_rows, np.nan)
-    return np.where(_absent(column), np.nan, column.values.astype(np.float64))
+    return np.where(absent(column), np.nan, column.values.astype(np.float64))
 
 
 def _codes(table: Table, name: str, words: Sequence[str]) -> Ints:
@@ -350,8 +311,4 @@ def _codes(table: Table, name: str, words: Sequence[str]) -> Ints:
     unknown = words.index("unknown")
     by_label = [words.index(label) if label in words else unknown for label in column.labels or ()]
     codes = np.array(by_label or [unknown])[column.values]
-    return np.where(_absent(column), unknown, codes).astype(np.int64)
-
-
-def _absent(column: Column) -> npt.NDArray[np.bool_]:
-    return column.absent if column.absent is not None else np.zeros(len(column.values), np.bool_)
+    return np.where(absent(column), unknown, codes).astype(np.int64)

@@ -3,6 +3,7 @@ and its figures as a table; colour is never the only carrier."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -155,7 +156,13 @@ def heat_rows(heat: Heat, lang: Lang) -> list[list[Child]]:
     """The cells that are not fine, the worst first, as rows of a table."""
     order = ("error", "nonfinite", "saturated", "warning", "near", "unknown")
     bad = [(place, cell) for place, cell in heat.cells.items() if cell.state in order]
-    bad.sort(key=lambda one: (order.index(one[1].state), -(one[1].value or 0), one[0]))
+    bad.sort(
+        key=lambda one: (
+            order.index(one[1].state),
+            -(math.inf if one[1].value is None else one[1].value),
+            one[0],
+        )
+    )
     return [
         [
             heat.layers[layer],
@@ -166,6 +173,11 @@ def heat_rows(heat: Heat, lang: Lang) -> list[list[Child]]:
         ]
         for (layer, rank), cell in bad
     ]
+
+
+def _size(cell: Cell) -> float:
+    """Of what no figure measures: the largest."""
+    return math.inf if cell.value is None else cell.value
 
 
 # ---- curves ----

@@ -8,6 +8,8 @@ import pytest
 from npulse.core.analysis import AreaReport
 from npulse.core.findings import Report
 from npulse.core.report.html import chart_data as data
+from npulse.core.report.html import charts
+from npulse.core.report.html.chart_layers import places_of
 from npulse.core.report.mask import hide_name
 from npulse.core.table import Column, Table, text_column
 
@@ -73,6 +75,48 @@ def test_an_error_counts_more_than_a_larger_figure() -> None:
     assert (cell.state, cell.value) == ("error", 0.9) and ".k." in cell.subject
 
 
+def test_an_error_that_no_figure_measures_is_the_worst() -> None:
+    """NaN in a capture of statistics: the error is proved to be at least 0, which says nothing."""
+    rows = [(0, 0, "q", "output 0", 0.1, 0.9, "error"), (0, 0, "k", "output 0", None, None, "error")]
+    table = compared(rows)  # type: ignore[arg-type]
+    columns = [
+        floats("rel_l2_at_least", [NONE, 0.0]) if c.name == "rel_l2_at_least" else c for c in table.columns
+    ]
+    heat = data.precision_heat(Table("precision", tuple(columns)))
+    (cell,) = heat.cells.values()
+    assert (cell.value, cell.state) == (None, "error") and ".k." in cell.subject
+    assert charts.error_level(cell) == 5
+    other = data.Cell(0.5, "error", "x")
+    rows_of = charts.heat_rows(data.Heat(("a", "b"), ("r",), {(0, 0): other, (1, 0): cell}), "en")
+    assert [row[0] for row in rows_of] == ["b", "a"]
+
+
+def test_layers_of_several_ranks_have_one_order() -> None:
+    """Stages of a pipeline by their numbers; a call that one rank lacks, where the others ran it."""
+    rows = [
+        (rank, layer, "q", "output 0", 0.1, 0.9, "pass")
+        for rank, layers in ((0, (2, 3)), (1, (0, 1, 3)))
+        for layer in layers
+    ]
+    heat = data.precision_heat(compared(rows))  # type: ignore[arg-type]
+    assert [one.split()[1] for one in heat.layers] == ["0", "1", "2", "3"]
+    assert set(heat.cells) == {(2, 0), (3, 0), (0, 1), (1, 1), (3, 1)}
+    assert list(places_of([["a", "b", "c"], ["x", "a", "y", "c", "z"]])) == ["x", "a", "y", "b", "c", "z"]
+    ends = ["forward", "backward"]
+    stages = places_of(
+        [[*ends, "layer 0 forward", "layer 0 backward"], [*ends, "layer 1 forward", "layer 1 backward"]]
+    )
+    both = [
+        "forward",
+        "layer 0 forward",
+        "layer 1 forward",
+        "backward",
+        "layer 1 backward",
+        "layer 0 backward",
+    ]
+    assert list(stages) == both
+
+
 def test_of_many_layers_and_ranks_the_worst_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "MAX_LAYERS", 2)
     monkeypatch.setattr(data, "MAX_RANKS", 1)
@@ -130,14 +174,14 @@ def overflow(**columns: list[float | None]) -> Table:
 
 def test_states_of_an_overflow() -> None:
     table = overflow(
-        headroom_ratio=[0.1, 0.6, 1.0, NONE, NONE, 0.2],
-        nan=[0, 0, 0, 3, 0, 0],
-        saturated=[0, 0, 2, 0, 0, 0],
-        absmax=[1, 2, 3, float("inf"), NONE, 4],
+        headroom_ratio=[0.1, 0.6, 1.0, NONE, NONE, 0.2, NONE],
+        nan=[0, 0, 0, 3, 0, 0, NONE],
+        saturated=[0, 0, 2, 0, 0, 0, NONE],
+        absmax=[1, 2, 3, float("inf"), NONE, 4, float("nan")],
     )
     heat = data.overflow_heat(table)
-    states = [heat.cells[layer, 0].state for layer in range(6)]
-    assert states == ["ok", "near", "saturated", "nonfinite", "unknown", "ok"]
+    states = [heat.cells[layer, 0].state for layer in range(7)]
+    assert states == ["ok", "near", "saturated", "nonfinite", "unknown", "ok", "nonfinite"]
     assert heat.ranks == ("rank 0",)
 
 
