@@ -85,7 +85,8 @@ def state_of_all(areas: Sequence[AreaState]) -> Verdict:
 def first_of(areas: Sequence[AreaState]) -> Cause | None:
     """The cause to look at first: the first in the table whose area is in the state of all together.
 
-    None where all is well, or nothing counts.
+    Figures that fail and mean nothing lead to the area that says so: a hot card before slow operators. None
+    where all is well, or nothing counts. areas: as `with_distrust` made them.
     """
     state, by_id = state_of_all(areas), {area.area: area for area in areas if area.is_counted}
     if state == "pass":
@@ -93,7 +94,8 @@ def first_of(areas: Sequence[AreaState]) -> Cause | None:
     for cause in CAUSES:
         area = by_id.get(cause.area)
         if area is not None and area.state == state and (cause.when is None or cause.when(area)):
-            return cause
+            by = area.distrusted_by if state == "fail" else ""
+            return next((one for one in CAUSES if one.area == by), cause)
     return None
 
 
