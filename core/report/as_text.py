@@ -129,14 +129,15 @@ def _where(artifact: str, line: int | None, byte: int | None) -> str:
     )
 
 
-def render_markdown(report: Report, lang: Lang = "en", *, level: int = 1) -> Iterator[str]:
+def render_markdown(report: Report, lang: Lang = "en", *, level: int = 1, of: str = "") -> Iterator[str]:
     """A report that can be pasted into an issue. File names and subjects are code spans, never markup.
 
-    level: of its heading, where it is a part of a longer text.
+    level: of its heading, where it is a part of a longer text. of: the round that it is about.
     """
     verdict = say(TEXTS, "is-" + report.verdict, lang)
     below = "#" * (level + 1)
-    yield f"{'#' * level} npulse {report.command}: {verdict}\n\n{code(report.title)}\n\n"
+    about = f" \N{MIDDLE DOT} {code(of)}" if of else ""
+    yield f"{'#' * level} npulse {report.command}: {verdict}{about}\n\n{code(report.title)}\n\n"
     yield from _told_markdown(report)
     if not report.findings:
         yield f"- {_nothing(report, lang)}\n"

@@ -49,11 +49,15 @@ class Dossier:
         own = tuple(one.report for one in self.reports)
         return own if self.story is None else (*own, self.story)
 
+    def newest_first(self) -> Iterator[AreaReport]:
+        """The reports in which order they are read: area by area, the newest round first."""
+        for area in dict.fromkeys(area_of_report(one.report) for one in self.reports):
+            yield from reversed([one for one in self.reports if area_of_report(one.report) == area])
+
     def findings(self) -> Iterator[tuple[str, Finding]]:
         """(round, finding), area by area and the newest round first; the story's at the end."""
-        for area in dict.fromkeys(area_of_report(one.report) for one in self.reports):
-            for told in reversed([one for one in self.reports if area_of_report(one.report) == area]):
-                yield from ((told.round, finding) for finding in told.report.findings)
+        for told in self.newest_first():
+            yield from ((told.round, finding) for finding in told.report.findings)
         if self.story is not None:
             yield from ((finding.subject, finding) for finding in self.story.findings)
 

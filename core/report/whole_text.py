@@ -16,14 +16,14 @@ from .texts import TEXTS
 
 
 def render_whole_markdown(dossier: Dossier, lang: Lang = "en") -> Iterator[str]:
-    """The check-up, then the report of every area and round, then the rounds' story."""
+    """The check-up, then the reports of every area, the newest round first, then the rounds' story."""
     check_up = dossier.check_up
     yield f"# npulse: {say(WORDS, 'is-' + check_up.state, lang)}\n\n{code(dossier.name)}\n"
     yield f"\n{escaped(dossier.made)}\n" if dossier.made else ""
     yield from _check_up(check_up, lang)
-    for told in dossier.reports:
+    for told in dossier.newest_first():
         yield "\n"
-        yield from render_markdown(replace(told.report, tables={}), lang, level=2)
+        yield from render_markdown(replace(told.report, tables={}), lang, level=2, of=told.round)
         yield from (f"- {escaped(note)}\n" for note in told.notes)
     if dossier.story is not None:
         yield "\n"

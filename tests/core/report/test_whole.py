@@ -82,6 +82,8 @@ def test_markdown_says_where_to_look_first(lang: str) -> None:
     assert ("Look first: Precision" in made) == (lang == "en") and ("先看：精度" in made) == (lang == "zh")
     assert made.count("\n## npulse precision: FAIL") == 2 and "\n## npulse rounds: WARN" in made
     assert made.count("`precision.fail`") == 1
+    newest, before = (made.index(f" \N{MIDDLE DOT} `round{n}") for n in (2, 1))
+    assert newest < before, "the newest round is read first"
 
 
 def test_markdown_obeys_no_name() -> None:
