@@ -118,6 +118,7 @@ def summary(found: Overflow, counted: Counter[str]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "inf_or_nan_anywhere": bool(bad),
         "saturation_mode": {True: "on", False: "off", None: "unknown"}[context.saturation],
+        "near_ratio": found.settings.criteria.near_ratio,
     }
     if context.settings:
         facts["settings"] = [setting.text for setting in context.settings]

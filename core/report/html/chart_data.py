@@ -112,16 +112,19 @@ def precision_heat(table: Table) -> Heat:
 _ENDLESS = 1e300
 
 OVERFLOW_STATES = ("nonfinite", "saturated", "near", "unknown", "ok")
-NEAR = 0.5
 
 
-def overflow_heat(table: Table) -> Heat:
-    """The largest share of its range of each layer and rank; whether something bad is in it."""
+def overflow_heat(table: Table, near_ratio: float | None) -> Heat:
+    """The largest share of its range of each layer and rank; whether something bad is in it.
+
+    near_ratio: the share that the area takes for close to the limit; None where its report does not tell.
+    """
     share = _numbers(table, "headroom_ratio")
     states = np.full(table.n_rows, OVERFLOW_STATES.index("ok"))
     states[np.isnan(share)] = OVERFLOW_STATES.index("unknown")
     near = _numbers(table, "near_limit")
-    states[(share >= NEAR) | (near > 0)] = OVERFLOW_STATES.index("near")
+    is_near = near > 0 if near_ratio is None else (near > 0) | (share >= near_ratio)
+    states[is_near] = OVERFLOW_STATES.index("near")
     states[_numbers(table, "saturated") > 0] = OVERFLOW_STATES.index("saturated")
     bad = [_numbers(table, name) > 0 for name in ("nan", "plus_inf", "minus_inf")]
     absmax = table.column("absmax")  # NaN or Inf where a capture has no counts of them

@@ -118,6 +118,9 @@ def _overflow(told: Sequence[AreaReport], lang: Lang) -> Iterator[Html]:
     if not tables:
         return
     label, newest = tables[-1]
+    ratio = next(
+        one.report.summary.get("near_ratio") for one in told if newest is one.report.tables.get("overflow")
+    )
     with_chain = [(one, table) for one, table in tables if data.headroom_chain(table)[0]]
     if with_chain:
         label_of, table_of = with_chain[-1]
@@ -145,7 +148,7 @@ def _overflow(told: Sequence[AreaReport], lang: Lang) -> Iterator[Html]:
             charts.as_table(heads, rows, (2, 3, 4), lang),
             say(TEXTS, "chain-left-out", lang, n=f"{more:,}") if more else "",
         )
-    yield _heat("overflow", label, data.overflow_heat(newest), lang)
+    yield _heat("overflow", label, data.overflow_heat(newest, ratio), lang)
 
 
 def _performance(told: Sequence[AreaReport], lang: Lang) -> Iterator[Html]:

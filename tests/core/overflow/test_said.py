@@ -59,6 +59,7 @@ def test_rows_of_the_monitor_without_statistics_are_not_clean(tmp_path: Path) ->
 def test_bad_rows_of_the_monitor_count_as_nan_somewhere(tmp_path: Path) -> None:
     found = monitor(tmp_path, "0,w,0,-1,1,2,0", "0,w,1,nan,nan,nan,3")
     assert found.summary["inf_or_nan_anywhere"] is True
+    assert found.summary["near_ratio"] == 0.5
     assert found.told[0] == "2 rows of monitor files: 1 with NaN or Inf, 0 without statistics"
     assert "no NaN" not in "".join(found.told)
 

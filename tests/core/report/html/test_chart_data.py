@@ -10,6 +10,7 @@ from npulse.core.findings import Report
 from npulse.core.report.html import chart_data as data
 from npulse.core.report.html import charts
 from npulse.core.report.html.chart_layers import places_of
+from npulse.core.report.html.pictures import area_pictures
 from npulse.core.report.mask import hide_name
 from npulse.core.table import Column, Table, text_column
 
@@ -179,10 +180,22 @@ def test_states_of_an_overflow() -> None:
         saturated=[0, 0, 2, 0, 0, 0, NONE],
         absmax=[1, 2, 3, float("inf"), NONE, 4, float("nan")],
     )
-    heat = data.overflow_heat(table)
+    heat = data.overflow_heat(table, 0.5)
     states = [heat.cells[layer, 0].state for layer in range(7)]
     assert states == ["ok", "near", "saturated", "nonfinite", "unknown", "ok", "nonfinite"]
     assert heat.ranks == ("rank 0",)
+    for ratio in (0.8, None):  # what is close to the limit is for the area to say
+        assert data.overflow_heat(table, ratio).cells[1, 0].state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("summary", "n_marks"), [({"near_ratio": 0.5}, 1), ({"near_ratio": 0.9}, 0), ({}, 0)]
+)
+def test_the_map_marks_what_the_report_takes_for_close(summary: dict[str, float], n_marks: int) -> None:
+    table = overflow(headroom_ratio=[0.1, 0.6])
+    report = Report("overflow", "run", "pass", summary=summary, tables={"overflow": table})
+    (drawn,) = area_pictures("overflow", [AreaReport("round1", "", report)], "en")
+    assert drawn.partition("</svg>")[0].count(">!</text>") == n_marks
 
 
 def test_the_chain_goes_from_the_farthest_call_to_the_origin(monkeypatch: pytest.MonkeyPatch) -> None:
