@@ -36,6 +36,24 @@ def open_input(path: Path, root: Path | None = None) -> tuple[io.FileIO, int]:
     return io.FileIO(fd, "r"), status.st_size
 
 
+def read_input(
+    path: Path, max_bytes: int, what: str, *, root: Path | None = None, hint: str | None = None
+) -> bytes:
+    """All bytes of the regular file behind `path`. what: names it in messages ("a manifest").
+
+    Raises InputError: as `open_input`, for more than `max_bytes`, and where reading fails.
+    """
+    file, size_bytes = open_input(path, root)
+    with file:
+        try:
+            raw = file.read(max_bytes + 1) or b"" if size_bytes <= max_bytes else None
+        except OSError as error:
+            raise InputError(f"reading failed: {error.strerror}", path=path) from error
+    if raw is None or len(raw) > max_bytes:
+        raise InputError(f"{what} of more than {max_bytes:,} bytes is not read", path=path, hint=hint)
+    return raw
+
+
 def stamp_of(path: Path) -> tuple[int, int, int] | None:
     """What changes whenever a file does: inode, size, time of the last change; None where it is gone."""
     try:

@@ -20,7 +20,7 @@ ROOT = str(Path(npulse.__file__).parents[1])
 LEVELS: tuple[tuple[str, ...], ...] = (
     (
         *("core.errors", "core.files", "core.findings", "core.rules", "core.text", "core.table"),
-        *("core.query", "core.tails", "core.secret_names"),
+        *("core.query", "core.tails", "core.secret_names", "core.toml_text"),
         *("core.figures", "core.analysis", "core.views", "core.criteria"),
         *("core.progress", "core.cache", "core.scale", "core.plugins"),
     ),

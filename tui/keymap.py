@@ -10,7 +10,6 @@ import difflib
 import os
 import re
 import string
-import sys
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -186,6 +185,8 @@ class _Source:
 
 
 def _read_map(path: Path, lang: Lang) -> Keymap:
+    from npulse.core.toml_text import loads_toml
+
     source = _Source(str(path), "", lang)
     try:
         raw = read_regular(path, MAX_KEYMAP_BYTES + 1)
@@ -197,22 +198,14 @@ def _read_map(path: Path, lang: Lang) -> Keymap:
     except UnicodeDecodeError as error:
         return _default_with(source.problem("keymap.encoding", byte=error.start))
     try:
-        content = _parse_toml(source.text)
-    except (ValueError, RecursionError) as error:
+        content = loads_toml(source.text)
+    except ValueError as error:
         found = re.search(r"line (\d+)", str(error))
         line = int(found[1]) if found else None
         return _default_with(
             KeymapProblem(source.file, line, tr("keymap.bad-toml", lang, reason=str(error)[:200]))
         )
     return _apply(source, content)
-
-
-def _parse_toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
 
 
 def _default_with(problem: KeymapProblem) -> Keymap:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
-from npulse.core.files import open_input
+from npulse.core.files import read_input
 from npulse.core.text import safe_text
 
 from .actions import BY_ID
@@ -36,11 +36,7 @@ def is_replayable(step: str) -> bool:
 
 def read_recording(path: Path) -> tuple[str, ...]:
     """The steps in a file, a line each; # begins a remark. InputError: no text, or too much of it."""
-    file, size_bytes = open_input(path)
-    with file:
-        if size_bytes > MAX_BYTES:
-            raise InputError(f"a recording of more than {MAX_BYTES:,} bytes is not read", path=path)
-        raw = file.read(MAX_BYTES) or b""
+    raw = read_input(path, MAX_BYTES, "a recording")
     try:
         lines = raw.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -15,24 +13,15 @@ from typing import Any
 
 from npulse.core.areas import AREAS, area_of
 from npulse.core.errors import InputError
-from npulse.core.files import open_input
 from npulse.core.text import safe_text
+from npulse.core.toml_text import line_of, loads_toml, parse_toml, read_toml
 
 from .criterion import BY_ID, ORDER, keys_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 MAX_BYTES = 1 << 18
 SILENCE = "silence"
 THRESHOLDS = "thresholds"
-_AT = re.compile(r"\(at (?:line (\d+), column \d+|end of document)\)")
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]")
-_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
-_QUOTES = re.compile(r'"""|\'\'\'')
-_PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+_HINT = "npulse check --print-criteria prints a file to start from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,34 +68,22 @@ def default_text() -> str:
 @cache
 def default_criteria() -> CriteriaFile:
     """The bundled criteria: what is asked of a run where the user says nothing."""
-    values, thresholds, _ = _read(tomllib.loads(default_text()), _Where("default.toml", default_text()))
+    values, thresholds, _ = _read(loads_toml(default_text()), _Where("default.toml", default_text()))
     return CriteriaFile(values=values, thresholds=thresholds)
 
 
 def read_criteria(path: Path) -> CriteriaFile:
     """A criteria file of the user's, over the bundled one. InputError with file, key and line."""
-    file, size_bytes = open_input(path)
-    with file:
-        if size_bytes > MAX_BYTES:
-            raise InputError(f"a criteria file of more than {MAX_BYTES:,} bytes is not read", path=path)
-        try:
-            raw = file.read(MAX_BYTES + 1) or b""
-        except OSError as error:
-            raise InputError(f"reading failed: {error.strerror}", path=path) from error
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError("a criteria file is UTF-8", path=path, line=line) from error
-    return parse_criteria(text, str(path))
+    found, text = read_toml(path, MAX_BYTES, "a criteria file", hint=_HINT)
+    return _over_default(found, text, str(path))
 
 
 def parse_criteria(text: str, path: str) -> CriteriaFile:
     """The text of a criteria file, over the bundled one. InputError with file, key and line."""
-    try:
-        record = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also numbers and dates that Python refuses
-        raise _no_toml(error, text, path) from None
+    return _over_default(parse_toml(text, path, hint=_HINT), text, path)
+
+
+def _over_default(record: Mapping[str, Any], text: str, path: str) -> CriteriaFile:
     values, thresholds, silences = _read(record, _Where(path, text))
     default = default_criteria()
     return CriteriaFile(
@@ -117,18 +94,6 @@ def parse_criteria(text: str, path: str) -> CriteriaFile:
         silences=silences,
         text=text,
     )
-
-
-def _no_toml(error: Exception, text: str, path: str) -> InputError:
-    told = str(error) if isinstance(error, ValueError) else "nested too deep"
-    at = _AT.search(told)
-    line = None if at is None else int(at[1] or len(text.rstrip().split("\n")))
-    message = f"this is no TOML: {safe_text(_AT.sub('', told).strip(), 200)}"
-    twice = _first_repeated(text)
-    if twice is not None and twice[0] == line:
-        message = f"{safe_text('.'.join(twice[1]), 120)}: stands here a second time"
-    hint = "npulse check --print-criteria prints a file to start from"
-    return InputError(message, path=path, line=line, hint=hint)
 
 
 # ---- what may stand in it ----
@@ -237,49 +202,3 @@ def _near(word: str, known: Iterable[str]) -> str:
     names = tuple(known)
     near = difflib.get_close_matches(word[:80], names, n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else "known: " + ", ".join(names)
-
-
-# ---- lines of keys ----
-
-
-def line_of(text: str, key: tuple[str, ...]) -> int | None:
-    """The line (from 1) on which a key or section stands, else that of the nearest one around it.
-
-    tomllib tells lines of broken syntax alone. Of tables in a list the first one with the key.
-    """
-    lines: dict[tuple[str, ...], int] = {}
-    for line, found in _places(text):
-        for end in range(1, len(found) + 1):
-            lines.setdefault(found[:end], line)
-    return next((lines[key[:end]] for end in range(len(key), 0, -1) if key[:end] in lines), None)
-
-
-def _places(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Every header and key with its line; what stands in texts of several lines is none."""
-    section: tuple[str, ...] = ()
-    closing = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        was_inside = bool(closing)
-        for quotes in _QUOTES.findall(line):
-            closing = "" if closing == quotes else closing or quotes
-        if was_inside:
-            continue
-        if header := _HEADER.match(line):
-            section = _parts(header[2])
-            yield number, section
-        elif key := _KEY.match(line):
-            yield number, (*section, *_parts(key[1]))
-
-
-def _first_repeated(text: str) -> tuple[int, tuple[str, ...]] | None:
-    """The first key or section that stands in the text a second time, with its line."""
-    seen: set[tuple[str, ...]] = set()
-    for line, found in _places(text):
-        if found in seen and found[0] != SILENCE:
-            return line, found
-        seen.add(found)
-    return None
-
-
-def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(next(filter(None, found), "") for found in _PART.findall(dotted))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..errors import InputError
 from ..files import shown_path
 from ..findings import Problem
 from ..progress import IsCancelled, check, never_cancelled
+from ..toml_text import parse_toml
 from .shell_words import Word, commands
 from .text_lines import LineNotes, line_blocks
 
@@ -303,7 +303,7 @@ _TABLES = ("environment", "env")
 def _read_manifest(
     path: Path, lines: Sequence[str], notes: LineNotes, variables: list[Variable], flags: list[Flag]
 ) -> None:
-    manifest = _parsed(path, "\n".join(lines))
+    manifest = parse_toml("\n".join(lines), path)
     line_of = _lines_of_keys(lines)
     for table in _TABLES:
         members = manifest.get(table, {})
@@ -329,19 +329,6 @@ def _read_manifest(
     for script in scripts:
         for words in _commands(script, notes, is_script=True, line=line):
             _take_command([Word(word.text, line) for word in words], variables, flags)
-
-
-def _parsed(path: Path, text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        found = re.search(r"line (\d+)", str(error))
-        line = int(found[1]) if found else None
-        raise InputError(f"this is no TOML: {error}"[:300], path=path, line=line) from error
 
 
 _KEY = re.compile(r"\s*(?:\[\s*(?P<table>[^\[\]]+?)\s*\]|(?P<quote>['\"]?)(?P<key>[^'\"=\s]+)(?P=quote)\s*=)")

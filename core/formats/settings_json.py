@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import open_input
+from ..files import read_input
 
 MAX_BYTES = 1 << 20
 MAX_KEYS = 5_000
@@ -22,14 +22,7 @@ def read_settings_json(path: Path, *, root: Path | None = None) -> Mapping[str, 
     A list of plain values is one value. Raises InputError: no JSON object, more than a megabyte or 5,000
     keys, outside `root`.
     """
-    file, size_bytes = open_input(path, root)
-    with file:
-        if size_bytes > MAX_BYTES:
-            raise InputError(f"settings of more than {MAX_BYTES:,} bytes are not read", path=path)
-        try:
-            raw = file.read(MAX_BYTES) or b""
-        except OSError as error:
-            raise InputError(f"reading failed: {error.strerror}", path=path) from error
+    raw = read_input(path, MAX_BYTES, "a file of settings", root=root)
     try:
         found = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

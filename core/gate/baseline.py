@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from npulse.core.errors import InputError
 from npulse.core.figures import number
-from npulse.core.files import open_input
+from npulse.core.files import read_input
 from npulse.core.findings import (
     Finding,
     Location,
@@ -113,16 +113,7 @@ def baseline_of(reports: Iterable[Report], name: str) -> Baseline:
 
 def read_baseline(path: Path) -> Baseline:
     """The baseline in a file. InputError: no such file, too large, no JSON of npulse, another schema."""
-    file, size_bytes = open_input(path)
-    with file:
-        if size_bytes > MAX_BYTES:
-            raise InputError(
-                f"a baseline of more than {MAX_BYTES:,} bytes is not read", path=path, hint=_HINT
-            )
-        try:
-            raw = file.read(MAX_BYTES) or b""
-        except OSError as error:
-            raise InputError(f"reading failed: {error.strerror}", path=path) from error
+    raw = read_input(path, MAX_BYTES, "a baseline", hint=_HINT)
     try:
         body = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

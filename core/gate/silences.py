@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -20,17 +19,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from npulse.core.errors import InputError, UsageError
-from npulse.core.files import open_input
+from npulse.core.errors import UsageError
 from npulse.core.findings import Finding, Report, Verdict, verdict_from, worst_verdict
 from npulse.core.text import Lang, safe_text, say
+from npulse.core.toml_text import lines_of_list, read_toml
 
 from .texts import TEXTS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 TABLE = "silence"
 PLUGIN = "plugin."
@@ -40,8 +34,6 @@ MAX_SILENCES = 10_000
 MAX_CHARACTERS = 4_096
 _KEYS = ("rule", "subject", "rank", "reason", "until")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_HEADER = re.compile(r"\s*\[\[\s*(?:silence|\"silence\"|'silence')\s*\]\]")
-_KEY = re.compile(r"""\s*["']?([A-Za-z0-9_-]+)["']?\s*=""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +68,7 @@ def read_silences(path: Path, *, rules: Collection[str] = ()) -> tuple[Silence, 
 
     InputError: no such file, no TOML, too large. UsageError, with key and line: a table that cannot be used.
     """
-    file, size_bytes = open_input(path)
-    with file:
-        if size_bytes > MAX_BYTES:
-            raise InputError(f"a file of more than {MAX_BYTES:,} bytes is not read", path=path)
-        try:
-            raw = file.read(MAX_BYTES) or b""
-        except OSError as error:
-            raise InputError(f"reading failed: {error.strerror}", path=path) from error
-    try:
-        text = raw.decode("utf-8")
-        found: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"this is no TOML: {safe_text(str(error), 300)}", path=path) from error
+    found, text = read_toml(path, MAX_BYTES, "a file of silences")
     for name in found:
         if name != TABLE:
             hint = f"a file of silences holds [[{TABLE}]] tables and nothing else"
@@ -108,7 +88,7 @@ def parse_silences(
         raise UsageError(f"'{TABLE}' is no list of tables", path=path or None, hint=f"write [[{TABLE}]]")
     if len(tables) > MAX_SILENCES:
         raise UsageError(f"more than {MAX_SILENCES:,} silences are not read", path=path or None)
-    lines = _lines_of(text)
+    lines = lines_of_list(text, TABLE)
     found = []
     for number, table in enumerate(tables):
         own = lines[number] if len(lines) == len(tables) else {}
@@ -230,18 +210,3 @@ def _hint_of(key: str) -> str:
         "until": "until = 2026-12-31, the last day on which it counts",
         "subject": "leave it out for every subject",
     }[key]
-
-
-def _lines_of(text: str) -> list[dict[str, int]]:
-    """Of each [[silence]] the line of its keys; "": of its head."""
-    found: list[dict[str, int]] = []
-    is_inside = False
-    for number, line in enumerate(text.split("\n"), 1):
-        if _HEADER.match(line):
-            found.append({"": number})
-            is_inside = True
-        elif line.lstrip().startswith("["):
-            is_inside = False
-        elif is_inside and (key := _KEY.match(line)):
-            found[-1].setdefault(key[1], number)
-    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,11 +12,7 @@ import tomli_w
 
 from npulse.core.errors import InputError
 from npulse.core.text import safe_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from npulse.core.toml_text import loads_toml
 
 NAME = "npulse-pack.toml"
 SCHEMA = 1
@@ -102,8 +97,8 @@ def read_pack_manifest(raw: bytes, path: str) -> PackManifest:
     """The manifest in these bytes. path: of the pack, for messages. InputError for all that npulse did not
     write: other types, names that lead elsewhere, two names that are one on some file system."""
     try:
-        table: dict[str, Any] = tomllib.loads(raw.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        table = loads_toml(raw.decode("utf-8"))
+    except ValueError as error:
         raise _wrong(path, "its manifest is no TOML") from error
     if table.get("schema") != SCHEMA:
         schema = safe_text(str(table.get("schema")), 20)

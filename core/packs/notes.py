@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from npulse.core.errors import InputError
-from npulse.core.files import open_input
+from npulse.core.files import read_input
 from npulse.core.text import safe_text
 
 from .opening import OpenedPack
@@ -35,11 +35,9 @@ def notes_text(notes: Notes) -> str:
 def read_notes(pack: OpenedPack) -> Notes:
     """The notes of a pack; what is no text is left out. InputError where the file is not readable."""
     path = pack.folder / NAME
-    file, size_bytes = open_input(path)
-    with file:
-        raw = file.read(MAX_BYTES + 1) or b""
+    raw = read_input(path, MAX_BYTES, "a file of notes")
     try:
-        body = json.loads(raw.decode("utf-8")) if size_bytes <= MAX_BYTES else None
+        body = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from npulse.core.errors import InputError
-from npulse.core.files import open_input, stamp_of
+from npulse.core.files import open_input, read_input, stamp_of
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -134,12 +134,10 @@ def _known(folder: Path) -> PackManifest | None:
 def _manifest_in(folder: Path, stamp: tuple[int, int, int]) -> PackManifest | None:
     """Asked for again by every area; the stamp says whether it is still the same."""
     try:
-        file, _ = open_input(folder / NAME)
+        raw = read_input(folder / NAME, MAX_BYTES, "a manifest")
     except InputError:
         return None
-    with file:
-        raw = file.read(MAX_BYTES + 1) or b""
-    return read_pack_manifest(raw, str(folder)) if len(raw) <= MAX_BYTES else None
+    return read_pack_manifest(raw, str(folder))
 
 
 def _unpack(

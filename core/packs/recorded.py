@@ -11,7 +11,7 @@ from typing import Any, get_args
 from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.errors import InputError
 from npulse.core.figures import size_text
-from npulse.core.files import open_input
+from npulse.core.files import read_input
 from npulse.core.findings import (
     Completeness,
     Finding,
@@ -128,11 +128,7 @@ def recorded_text(told: AreaReport, body: dict[str, Any]) -> str:
 
 def read_recorded(path: Path) -> AreaReport:
     """A report of a pack. InputError for all that `recorded_text` does not write."""
-    file, size_bytes = open_input(path)
-    with file:
-        if size_bytes > MAX_BYTES:
-            raise InputError(f"a report of more than {MAX_BYTES:,} bytes is not read", path=path)
-        raw = file.read(MAX_BYTES) or b""
+    raw = read_input(path, MAX_BYTES, "a report")
     try:
         return _Reader(json.loads(raw.decode("utf-8"))).report()
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..errors import InputError, UsageError
-from ..files import open_input, write_whole
+from ..files import read_input, write_whole
 from .protocols import PluginKind
 
 SCHEMA = 1
@@ -67,11 +67,7 @@ def _is_name(name: str) -> bool:
 
 
 def _listed(place: Path) -> dict[str, Any]:
-    file, size = open_input(place)
-    with file:
-        if size > MAX_LIST_BYTES:
-            raise InputError(f"{size:,} bytes are too many for it", path=place, hint=_HINT)
-        text = file.read(MAX_LIST_BYTES) or b""
+    text = read_input(place, MAX_LIST_BYTES, "a list of plug-ins", hint=_HINT)
     try:
         body = json.loads(text)
         listed = body["plugins"] if body["schema"] == SCHEMA else None

@@ -125,13 +125,9 @@ def check_name(name: str) -> None:
 
 def read_code(path: Path) -> bytes:
     """The text of a plug-in's file; InputError where it cannot be read or is no file to run."""
-    from ..files import open_input
+    from ..files import read_input
 
-    file, size = open_input(path)
-    with file:
-        if size > MAX_FILE_BYTES:
-            raise InputError(f"{size:,} bytes are too many for a plug-in", path=path, hint="1 MiB at most")
-        return file.read(MAX_FILE_BYTES + 1) or b""
+    return read_input(path, MAX_FILE_BYTES, "a plug-in")
 
 
 def file_plugin(path: Path, name: str | None = None) -> Plugin:

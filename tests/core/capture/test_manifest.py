@@ -20,7 +20,7 @@ from npulse.core.capture.manifest import (
 from npulse.core.capture.process import ToolRun
 from npulse.core.capture.request import FOLDERS, CaptureRequest
 from npulse.core.formats.manifest import OUTCOMES, RoundProcess, record_of
-from npulse.core.formats.manifest.toml import tomllib
+from npulse.core.toml_text import loads_toml
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 names = words.filter(bool)
@@ -86,7 +86,7 @@ def test_what_is_written_reads_back(
         **ended_tables(ToolRun(ended, 1.0, (), (), 0, 0, False)),
     )
     manifest.warn(*recorded.warnings)
-    record = record_of(tomllib.loads(manifest.text()))
+    record = record_of(loads_toml(manifest.text()))
     assert request_of(record, Path("/diag/x/y")) == request
     assert (record.outcome, record.why, record.size_bytes) == (
         recorded.outcome,

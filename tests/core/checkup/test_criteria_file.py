@@ -15,7 +15,6 @@ from npulse.core.checkup.criteria_file import (
     CriteriaFile,
     default_criteria,
     default_text,
-    line_of,
     parse_criteria,
     read_criteria,
 )
@@ -144,16 +143,6 @@ def test_a_file_of_the_users(tmp_path: Path) -> None:
         read_criteria(tmp_path / "none.toml")
     with pytest.raises(InputError, match="regular file"):
         read_criteria(tmp_path)
-
-
-def test_lines_of_keys_that_are_not_there_are_those_around_them() -> None:
-    text = "[a]\nx = 1\n[a.b]\ny.z = 2\n"
-    assert [line_of(text, key) for key in (("a", "x"), ("a", "b", "y", "z"), ("a", "q"), ("q",))] == [
-        2,
-        4,
-        1,
-        None,
-    ]
 
 
 WORDS = st.sampled_from(

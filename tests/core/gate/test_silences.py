@@ -84,6 +84,16 @@ def test_a_misspelt_rule_names_near_ones() -> None:
     assert "performance.idle" in str(caught.value.hint)
 
 
+def test_what_stands_in_a_text_of_several_lines_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "silences.toml"
+    path.write_text(
+        '[[silence]]\nrule = "a"\nreason = """\n[[silence]]\nrank = 0\n"""\nrank = -1\nuntil = 2026-01-01\n'
+    )
+    with pytest.raises(UsageError, match="'rank' must be") as caught:
+        read_silences(path)
+    assert caught.value.line == 7
+
+
 def test_a_rule_of_a_plug_in_is_known_to_nobody() -> None:
     (one,) = parse_silences([{"rule": "plugin.mine.x", "reason": "r", "until": TODAY}], rules=RULES)
     assert one.rule == "plugin.mine.x"
@@ -99,8 +109,8 @@ def test_other_tables_and_no_tables(tmp_path: Path) -> None:
         read_silences(path)
     path.write_text("")
     assert read_silences(path) == ()
-    path.write_text("[[silence\n")
-    with pytest.raises(InputError, match="no TOML"):
+    path.write_text("\n[[silence\n")
+    with pytest.raises(InputError, match="line 2: this is no TOML"):
         read_silences(path)
     with pytest.raises(InputError):
         read_silences(tmp_path)
