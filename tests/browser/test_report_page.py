@@ -23,6 +23,12 @@ ATTACK = (
 )
 
 
+CHARTS = {
+    *("heat-precision", "chart-layers", "chart-rounds"),  # error of layers x ranks; cosine over both
+    *("chart-headroom", "heat-overflow", "chart-operators", "rounds-n_overflow_origins"),
+}
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Address of the sample run's report."""
@@ -49,11 +55,13 @@ async def test_charts_are_there_and_nothing_is_asked_for(page: Any, seen: Any, d
             return [one.closest('figure').id, box.width > 100 && box.height > 20, n_shapes, title];
         })"""
     )
-    assert {"heat-precision", "chart-layers", "chart-rounds"} <= {name for name, *_ in sizes}
+    assert CHARTS <= {name for name, *_ in sizes}
     assert all(is_drawn and n_shapes > 1 and title for _, is_drawn, n_shapes, title in sizes)
     cells = await page.locator("#heat-precision .cell").count()
     assert cells > 20 and await page.locator("#heat-precision .cell title").count() == cells
     assert await page.locator("#chart-layers polyline").count() >= 2, "a line a round"
+    marked = await page.locator("#memory pre.code .here").text_content()
+    assert re.fullmatch(r"> 56 +AscendC::DataCopyPad\(.*\);", marked), "the source around the fault"
 
 
 async def test_the_keys(page: Any, seen: Any, demo: str) -> None:
