@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from npulse.core.errors import UsageError
 from npulse.core.text import Lang, safe_text
 
-from .options import emit, talk, version
+from .options import check_text_or_json, emit, emit_json, talk, version
 
 if TYPE_CHECKING:
     from npulse.core.capture.driver import Driver
@@ -65,7 +64,7 @@ def run_capture(kind: str | None, command: Sequence[str], options: CaptureOption
     from npulse.core.capture.drivers import driver_of
     from npulse.core.capture.request import Kind
 
-    _check_format(options.format_name)
+    check_text_or_json(options.format_name)
     if kind not in get_args(Kind):
         known = ", ".join(get_args(Kind))
         told = "no kind of capture was named" if kind is None else f"no kind of capture '{kind}'"
@@ -84,12 +83,12 @@ def run_resume(path: Path | None, *, is_stopping: bool, format_name: str, lang: 
     from npulse.core.capture.told import resumed_dict, resumed_lines
     from npulse.core.text import say
 
-    _check_format(format_name)
+    check_text_or_json(format_name)
     stop = StopRequests()
     with _heard(stop):
         found = resume((path or DEFAULT_ARCHIVE).absolute(), is_stopping=is_stopping, stop=stop)
     if format_name == "json":
-        _emit_json({"command": "capture", "resumed": [resumed_dict(one) for one in found]})
+        _emit_whole({"command": "capture", "resumed": [resumed_dict(one) for one in found]})
     else:
         lines = [line for one in found for line in resumed_lines(one, lang)]
         emit(line + "\n" for line in lines or [say(_texts(), "resume-none", lang)])
@@ -116,14 +115,8 @@ def _texts() -> Mapping[str, tuple[str, str]]:
     return TOLD
 
 
-def _check_format(name: str) -> None:
-    if name not in ("text", "json"):
-        raise UsageError(f"unknown format '{name}'", hint="text or json")
-
-
-def _emit_json(body: dict[str, Any]) -> None:
-    whole = {"schema": 1, "npulse": version(), **body}
-    emit([json.dumps(whole, ensure_ascii=True, indent=1) + "\n"], is_json=True)
+def _emit_whole(body: dict[str, Any]) -> None:
+    emit_json({"schema": 1, "npulse": version(), **body})
 
 
 # ---- what is asked for ----
@@ -194,7 +187,7 @@ def _show_plan(request: CaptureRequest, driver: Driver, options: CaptureOptions)
     if options.format_name == "json":
         body = {"command": "capture", "kind": request.kind, "tool": driver.id, "dry_run": True}
         told = {"plan": plan_dict(request, driver, prepared), "preflight": _finding_dicts(prepared.findings)}
-        _emit_json({**body, **told})
+        _emit_whole({**body, **told})
     else:
         emit(line + "\n" for line in plan_lines(request, driver, prepared, options.lang))
     return 3 if prepared.is_held_back and not options.force else 0
@@ -222,7 +215,7 @@ def _capture(request: CaptureRequest, driver: Driver, options: CaptureOptions) -
     except HeldBack as error:
         teller.say(say(_texts(), "held-back", options.lang))
         if options.format_name == "json":
-            _emit_json({**_body(request, driver), "preflight": _finding_dicts(error.findings), "rounds": []})
+            _emit_whole({**_body(request, driver), "preflight": _finding_dicts(error.findings), "rounds": []})
         return error.exit_code
     finally:
         teller.close()
@@ -339,7 +332,7 @@ class _Teller:
         if self._options.format_name == "json":
             rounds = [told.result_dict(result) for result in self.results]
             answer = {"preflight": _finding_dicts(self._findings), "rounds": rounds, "exit_code": code}
-            _emit_json({**_body(self._request, driver), **answer})
+            _emit_whole({**_body(self._request, driver), **answer})
             return
         lines = told.attempts_lines(self.results, self._request.repeat, kind, lang)
         emit(f"{line}\n" for line in lines)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from npulse.core.errors import UsageError
 from npulse.core.text import Lang, safe_text
 
-from .options import emit, opened
+from .options import check_text_or_json, emit, emit_json, opened
 
 USUAL_ARCHIVE = Path("diag")
 
@@ -18,7 +17,7 @@ def print_guide(symptom: str | None, run_path: Path | None, lang: Lang, format_n
     from npulse.core.guide import NOTHING_KNOWN, SYMPTOMS, facts_of_run, symptom_of
     from npulse.core.guide.lines import guide_lines, guide_values
 
-    _check_format(format_name)
+    check_text_or_json(format_name)
     symptoms = SYMPTOMS if symptom is None else (symptom_of(symptom),)
     if run_path is None and USUAL_ARCHIVE.is_dir():
         run_path = USUAL_ARCHIVE
@@ -28,7 +27,7 @@ def print_guide(symptom: str | None, run_path: Path | None, lang: Lang, format_n
 
         facts = facts_of_run(discover(opened(run_path)))
     if format_name == "json":
-        _emit_json(guide_values(symptoms, facts, lang))
+        emit_json(guide_values(symptoms, facts, lang))
     else:
         emit(f"{safe_text(line)}\n" for line in guide_lines(symptoms, facts, lang))
     return 0
@@ -39,7 +38,7 @@ def print_found(query: str, symptom: str | None, lang: Lang, format_name: str) -
     from npulse.core.guide import search
     from npulse.core.guide.lines import entry_lines, entry_values
 
-    _check_format(format_name)
+    check_text_or_json(format_name)
     if symptom is not None:
         raise UsageError("--search looks through the quick tables: no symptom goes with it")
     found = search(query)
@@ -48,16 +47,7 @@ def print_found(query: str, symptom: str | None, lang: Lang, format_name: str) -
             f"nothing holds '{query}'", hint="fewer words, or a code alone: npulse guide --search 507035"
         )
     if format_name == "json":
-        _emit_json([entry_values(entry, lang) for entry in found])
+        emit_json([entry_values(entry, lang) for entry in found])
     else:
         emit(f"{safe_text(line)}\n" for entry in found for line in entry_lines(entry, lang))
     return 0
-
-
-def _check_format(format_name: str) -> None:
-    if format_name not in ("text", "json"):
-        raise UsageError(f"unknown format '{format_name}'", hint="text or json")
-
-
-def _emit_json(value: object) -> None:
-    emit([json.dumps(value, ensure_ascii=False, indent=1) + "\n"], is_json=True)

@@ -241,6 +241,19 @@ def emit(text_pieces: Iterable[str], *, is_json: bool = False) -> None:
         raise EnvironmentLacks(f"the answer could not be written to stdout: {reason}") from error
 
 
+def check_text_or_json(format_name: str) -> None:
+    """UsageError for another format, where a command has these two alone."""
+    if format_name not in ("text", "json"):
+        raise UsageError(f"unknown format '{format_name}'", hint="text or json")
+
+
+def emit_json(value: Any) -> None:
+    """Plain values as JSON to stdout, with nothing in it that a terminal obeys."""
+    from npulse.core.report.blocks import json_text
+
+    emit([json_text(value, indent=1) + "\n"], is_json=True)
+
+
 def _write_out(text_pieces: Iterable[str], *, is_json: bool) -> None:
     raw = getattr(sys.stdout, "buffer", None)
     if is_json and raw is not None:

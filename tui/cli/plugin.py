@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from npulse.core.plugins.registry import (
 )
 from npulse.core.text import Lang, columns_of, safe_text, say
 
-from .options import emit, talk
+from .options import check_text_or_json, emit, emit_json, talk
 
 TEXTS: dict[str, tuple[str, str]] = {
     "head": ("name|kind|origin|version|state|from", "名称|类别|来源|版本|状态|出处"),
@@ -74,7 +73,7 @@ def _all() -> tuple[Plugin, ...]:
 
 def list_plugins(lang: Lang, format_name: str) -> int:
     """Print every plug-in; returns the exit code."""
-    _check_format(format_name)
+    check_text_or_json(format_name)
     found = _all()
     if format_name == "json":
         body = [
@@ -88,7 +87,7 @@ def list_plugins(lang: Lang, format_name: str) -> int:
             }
             for p in found
         ]
-        emit([json.dumps(body, ensure_ascii=False, indent=1) + "\n"], is_json=True)
+        emit_json(body)
         return 0
     if is_off():
         talk(f"npulse: {say(TEXTS, 'off', lang)}")
@@ -109,7 +108,7 @@ def list_plugins(lang: Lang, format_name: str) -> int:
 
 def check(what: str, lang: Lang, format_name: str) -> int:
     """Try a file or a known plug-in out; 1 where it has faults."""
-    _check_format(format_name)
+    check_text_or_json(format_name)
     if os.sep in what or what.endswith(".py") or os.path.isfile(what):
         told = [check_plugin(file_plugin(Path(what)))]
     else:
@@ -122,7 +121,7 @@ def check(what: str, lang: Lang, format_name: str) -> int:
             raise UsageError(f"{what}: {say(TEXTS, wrong.state, lang)}", hint="npulse plugin list")
         told = [check_plugin(p) for p in named]
     if format_name == "json":
-        emit([json.dumps([_as_json(one) for one in told], ensure_ascii=False, indent=1) + "\n"], is_json=True)
+        emit_json([_as_json(one) for one in told])
     else:
         for one in told:
             _print(one, lang)
@@ -176,8 +175,3 @@ def remove(name: str, lang: Lang) -> int:
     added.remove(name)
     emit([say(TEXTS, "was-removed", lang, name=name) + "\n"])
     return 0
-
-
-def _check_format(format_name: str) -> None:
-    if format_name not in ("text", "json"):
-        raise UsageError(f"unknown format '{format_name}'", hint="text or json")

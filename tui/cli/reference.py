@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
-from npulse.core.errors import InputError, UsageError
+from npulse.core.errors import InputError
 from npulse.core.text import Lang, safe_text
 
-from .options import emit
+from .options import check_text_or_json, emit, emit_json
 
 _LABELS = {
     "meaning": ("meaning", "含义"),
@@ -23,6 +22,7 @@ def print_rules(rule_id: str | None, lang: Lang, format_name: str) -> int:
     """List all rules, or print one in full."""
     from npulse.core.areas import all_rules, rule_by_id
 
+    check_text_or_json(format_name)
     at = 1 if lang == "zh" else 0
     rules = all_rules() if rule_id is None else (rule_by_id(rule_id),)
     if format_name == "json":
@@ -31,10 +31,8 @@ def print_rules(rule_id: str | None, lang: Lang, format_name: str) -> int:
             | {name: getattr(r, name)[at] for name in _LABELS}
             for r in rules
         ]
-        emit([json.dumps(body, ensure_ascii=False, indent=1) + "\n"], is_json=True)
+        emit_json(body)
         return 0
-    if format_name != "text":
-        raise UsageError(f"unknown format '{format_name}'", hint="text or json")
     for rule in rules:
         emit([f"{rule.id}  ({rule.severity})  {rule.title[at]}\n"])
         if rule_id is not None:

@@ -27,6 +27,17 @@ def test_the_guide_of_an_archive_has_its_command(tmp_path: Path, capsys: pytest.
     assert [one["id"] for one in values["symptoms"]] == ["wrong", "nan", "crash", "slow"]
 
 
+def test_json_holds_nothing_that_a_terminal_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "prof" / "infer_20260101-000000"
+    folder.mkdir(parents=True)
+    words = 'command = ["python", "\\u009b2J", "\\u202Ex"]\n'
+    (folder / "round.toml").write_text(f'schema = 1\nkind = "performance"\n{words}', encoding="utf-8")
+    assert run(["guide", "slow", "--run", str(tmp_path), "--format", "json"]) == 0
+    text = capsys.readouterr().out
+    assert "\u009b" not in text and "\u202e" not in text
+    assert json.loads(text)["facts"]["command"] == ["python", "\u009b2J", "\u202ex"]
+
+
 @pytest.mark.parametrize(("lang", "word"), [("en", "vector core exception"), ("zh", "执行异常")])
 def test_a_code_is_looked_up_in_either_language(
     lang: str, word: str, capsys: pytest.CaptureFixture[str]
