@@ -5,15 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from npulse.core.capture.request import FOLDERS
-from npulse.core.errors import InputError
-from npulse.core.formats.manifest import read_record
+from npulse.core.capture.recorded import recorded_command
 from npulse.core.run.model import Run
 from npulse.core.text import safe_text
 
-MANIFEST = "npulse.round"
 KINDS = ("precision", "overflow", "memory", "performance")
 _PLACEHOLDER = ("python", "train.py")
 _MAX_CELLS = 1000
@@ -33,24 +29,8 @@ class RunFacts:
 
 def facts_of_run(run: Run) -> RunFacts:
     """What the manifests of a run tell, the newest first; broken ones tell nothing. Opens a file or two."""
-    root = run.path if run.path.is_dir() else None
-    for round_ in reversed(run.rounds):
-        for artifact in round_.artifacts:
-            if artifact.kind != MANIFEST:
-                continue
-            try:
-                command = read_record(artifact.path, root=root).command
-            except InputError:
-                continue
-            if command:
-                return RunFacts(str(run.path), command, _archive_of(artifact.path))
-    return RunFacts(str(run.path))
-
-
-def _archive_of(manifest: Path) -> str:
-    """ARCHIVE/dump/NAME_TIME/round.toml -> ARCHIVE, "" where it is laid out otherwise."""
-    kind_folder = manifest.parent.parent
-    return str(kind_folder.parent) if kind_folder.name in FOLDERS.values() else ""
+    told = recorded_command(run)
+    return RunFacts(str(run.path)) if told is None else RunFacts(str(run.path), told.command, told.archive)
 
 
 def capture_command(facts: RunFacts, kind: str) -> str:

@@ -11,10 +11,9 @@ from npulse.core.doctor.report import is_empty, report
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.manifest import read_record
+from npulse.core.run.manifest import MANIFEST
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang
-
-from .commands import MANIFEST
 
 _MAX_CELLS = 400
 

@@ -11,6 +11,7 @@ from npulse.core.findings import Problem
 from npulse.core.formats.manifest import RoundRecord, read_record
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
 from npulse.core.run.folders import is_fresh
+from npulse.core.run.manifest import MANIFEST
 from npulse.core.run.model import Artifact, Run
 from npulse.core.tails import Tails
 
@@ -23,7 +24,6 @@ from .reading import Reading, TextReader, read_device, snapshots_of, with_more
 from .snapshot import ChipState, Snapshot
 
 TEXT = "device.npu_smi"
-MANIFEST = "npulse.round"
 _SIDES = {"before": 0, "": 1, "after": 2}
 """In which order states are told: the last one is what the summary is of."""
 

@@ -12,10 +12,11 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Report, verdict_from, with_problems
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
+from npulse.core.run.manifest import MANIFEST
 from npulse.core.run.model import Artifact, Round, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 
-from .analyse import MANIFEST, TEXT, Devices, analyse, broken_manifests, has_snapshots
+from .analyse import TEXT, Devices, analyse, broken_manifests, has_snapshots
 from .changes import changes
 from .criteria import Criteria, Settings
 from .reading import tells_of_cards

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from npulse.core.capture.request import FOLDERS
-from npulse.core.errors import InputError
-from npulse.core.formats.manifest import read_record
+from npulse.core.capture.recorded import recorded_command
 from npulse.core.run.model import Round, Run
 from npulse.core.run.sides import capture_pairs
 from npulse.core.secret_names import HIDDEN
-
-_MANIFEST = "npulse.round"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,40 +52,16 @@ def facts_of_run(run: Run | None) -> Facts:
     newest = names[-1] if names else ""
     before = names[-2] if len(names) > 1 else ""
     plain = Facts(str(run.path), newest=newest, before=before, has_pair=bool(capture_pairs(run)))
-    for round_ in reversed(run.rounds):
-        found = _of_round(run, round_, plain)
-        if found is not None:
-            return found
-    return plain
-
-
-def _of_round(run: Run, round_: Round, plain: Facts) -> Facts | None:
-    """The facts with those of one round's manifest; None where it has none that tells a command."""
-    manifests = [artifact for artifact in round_.artifacts if artifact.kind == _MANIFEST]
-    for artifact in sorted(manifests, key=lambda one: one.relative.count("/"))[:1]:
-        root = run.path if run.path.is_dir() else None
-        try:
-            told = read_record(artifact.path, root=root)
-        except InputError:
-            return None
-        if told.command:
-            return Facts(
-                run=plain.run,
-                round=round_.name,
-                command=told.command,
-                archive=_archive_of(artifact.path),
-                ranks=_ranks(round_),
-                newest=plain.newest,
-                before=plain.before,
-                has_pair=plain.has_pair,
-            )
-    return None
-
-
-def _archive_of(manifest: Path) -> str:
-    """ARCHIVE/dump/NAME_TIME/round.toml -> ARCHIVE, "" where it is laid out otherwise."""
-    kind_folder = manifest.parent.parent
-    return str(kind_folder.parent) if kind_folder.name in FOLDERS.values() else ""
+    told = recorded_command(run)
+    if told is None:
+        return plain
+    return replace(
+        plain,
+        round=told.round.name,
+        command=told.command,
+        archive=told.archive,
+        ranks=_ranks(told.round),
+    )
 
 
 def _ranks(round_: Round) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from npulse.core.findings import Problem, with_problems
 from npulse.core.formats.manifest import RoundRecord, read_record
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.kinds import KINDS
+from npulse.core.run.manifest import MANIFEST, manifest_of
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 from npulse.core.text import say
@@ -27,7 +28,7 @@ from .texts import TEXTS
 
 READ = ONE_RANK | KERNELS | CLUSTERS
 """Kinds that make a round one with a profile."""
-_NO_FIGURES = frozenset(("device.npu_smi", "npulse.round", "prof.profiler_info", "prof.session_info"))
+_NO_FIGURES = frozenset(("device.npu_smi", MANIFEST, "prof.profiler_info", "prof.session_info"))
 BY = ("type", "call", "count", "average")
 
 
@@ -132,7 +133,7 @@ def look(
 
 def round_record(run: Run, artifacts: Sequence[Artifact]) -> tuple[RoundRecord | None, tuple[Problem, ...]]:
     """What the round's own manifest says, None where there is none or it is broken; what cannot be used."""
-    manifest = next((a for a in artifacts if a.kind == "npulse.round"), None)
+    manifest = manifest_of(artifacts)
     if manifest is None:
         return None, ()
     try:

@@ -10,13 +10,12 @@ from npulse.core.criteria import CriterionResult
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem, Verdict
 from npulse.core.formats.manifest import RoundRecord, read_record
+from npulse.core.run.manifest import manifest_of
 from npulse.core.run.model import Round, Run
 
 from .facts import Facts, facts_of
 from .figures import Cell, State
 from .settings import Change, Groups, changes_between, groups_of
-
-MANIFEST = "npulse.round"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +118,12 @@ def _area_ids() -> frozenset[str]:
 
 def _record(run: Run, round_: Round, problems: list[Problem]) -> tuple[RoundRecord | None, str]:
     """The round's own manifest, the one that lies highest, and its relative path."""
-    found = sorted(
-        (artifact for artifact in round_.artifacts if artifact.kind == MANIFEST),
-        key=lambda artifact: artifact.relative.count("/"),
-    )
-    for manifest in found[:1]:
-        try:
-            root = run.path if run.path.is_dir() else None
-            return read_record(manifest.path, root=root), manifest.relative
-        except InputError as error:
-            problems.append(Problem.from_error(error, manifest.relative))
-            return None, manifest.relative
-    return None, ""
+    manifest = manifest_of(round_.artifacts)
+    if manifest is None:
+        return None, ""
+    try:
+        root = run.path if run.path.is_dir() else None
+        return read_record(manifest.path, root=root), manifest.relative
+    except InputError as error:
+        problems.append(Problem.from_error(error, manifest.relative))
+        return None, manifest.relative

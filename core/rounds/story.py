@@ -195,6 +195,7 @@ class _Teller:
 
     def ask(self, row: StoryRow) -> _Asked:
         """All that the areas say of one round, against the criteria."""
+        from npulse.core.capture.recorded import archive_of
         from npulse.core.checkup.commands import RunFacts  # here: a pane that shows stories judges none
         from npulse.core.checkup.environment import environment_of
         from npulse.core.checkup.judge import judged
@@ -215,7 +216,9 @@ class _Teller:
         environment = environment_of(alone, None, asked.lang)
         if environment is not None:
             reports["environment"] = (environment,)
-        facts = RunFacts(str(self._run.path), row.facts.command, str(self._run.path) if row.name else "")
+        manifest = row.facts.manifest
+        archive = archive_of(self._run.path / manifest) if manifest else ""
+        facts = RunFacts(str(self._run.path), row.facts.command, archive)
         check_up = judged(facts, reports, self._criteria, lang=asked.lang, round_name=row.name)
         return _Asked(found, cells, check_up, tuple(problems))
 
