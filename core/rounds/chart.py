@@ -14,7 +14,7 @@ from npulse.core.text import Lang, safe_text, say
 from .figures import BY_ID, Cell, State
 from .story import Story
 from .texts import TEXTS
-from .verdicts import FIGURE_OF
+from .verdicts import figure_of
 from .words import heading_of
 
 LEVELS, ASCII_LEVELS = "▁▂▃▄▅▆▇█", "_,-~=+*#"
@@ -60,7 +60,7 @@ def series_of(story: Story, figure: str) -> Series:
         None if cell is None or cell.value is None or not math.isfinite(cell.value) else cell.value
         for cell in cells
     ]
-    asked = [one for row in rows for one in row.criteria if FIGURE_OF.get(one.id) == figure]
+    asked = [one for row in rows for one in row.criteria if figure_of(rows, one.id) == figure]
     needs = asked[-1].needs if asked else ""
     return Series(
         figure,

@@ -154,7 +154,7 @@ def _failing(story: Story, lang: Lang) -> Iterator[tuple[int, Finding]]:
     for place, row, said in failing(story):
         area = area_of(said.area)
         own = [one for one in row.criteria if one.id.partition(".")[0] == said.area]
-        missed, title = missed_text(own, lang), area.title[lang == "zh"]
+        missed, title = missed_text(story, own, lang), area.title[lang == "zh"]
         if said.n_errors:
             first = f": {title_of(said.rule, lang)} {safe_text(said.subject, 200)}" if said.rule else ""
             message = say(TEXTS, "message-fails", lang, area=title, n=said.n_errors, first=first)
@@ -198,7 +198,8 @@ def _changed(
         "changes": listed_changes(changes_since(story, row, since), lang),
     }
     message = say(TEXTS, f"message-{state}", lang, **values)
-    step = say(TEXTS, f"next-{state}", lang, since=safe_text(since, 80), round=safe_text(row.name, 80))
+    command = shlex.join(["npulse", "diff", str(story.root), "--round", since, "--round-b", row.name])
+    step = say(TEXTS, f"next-{state}", lang, command=safe_text(command, 1000))
     figures: dict[str, Any] = {}
     for name in names:
         before, after = before_of(story, row, name), row.cells[name]

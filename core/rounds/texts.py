@@ -103,8 +103,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "next-running": ("look again once it is over", "采集结束后再看"),
     "unchanged-here": ("nothing that was recorded", "没有记录到的改动"),
     "next-worse": (
-        "compare the two rounds: npulse diff RUN --round {since} --round-b {round}",
-        "对比两轮：npulse diff RUN --round {since} --round-b {round}",
+        "compare the two rounds: {command}",
+        "对比两轮：{command}",
     ),
     "next-better": ("keep what was changed", "保留该改动"),
     "next-nothing": (

@@ -21,7 +21,7 @@ from .settings import Change
 from .story import AREA, Story, StoryRow
 from .table import STATE, SUBJECT, rounds_table
 from .texts import TEXTS
-from .verdicts import FIGURE_OF
+from .verdicts import figure_of
 from .words import (
     against_text,
     before_of,
@@ -99,17 +99,17 @@ class RoundsView:
         """What was set otherwise, key by key; each figure; what each area says; how it was captured."""
         if against := against_text(self.found, row, lang):
             yield say(TEXTS, "head-against", lang), against
+        asked = {figure_of(self.found.rows, one.id): one for one in row.criteria}
         for name in row.cells:
-            asked = next((one for one in row.criteria if FIGURE_OF.get(one.id) == name), None)
-            needs = "" if asked is None else f", {criterion_text(asked, lang)}"
+            needs = f", {criterion_text(asked[name], lang)}" if name in asked else ""
             yield heading_of(name, lang), self._figure(row, name, lang) + needs
         if not row.changes:
             yield say(TEXTS, "head-changes", lang), changes_text(row, lang)
         for change in ordered(row.changes):
             yield change_name(change, lang), _change_value(change, lang)
         for result in row.criteria:
-            if FIGURE_OF.get(result.id) not in row.cells:
-                yield result.title[lang == "zh"], criterion_text(result, lang)
+            if figure_of(self.found.rows, result.id) not in row.cells:
+                yield result.title[lang == "zh"], criterion_text(result, lang, is_alone=True)
         for said in row.said:
             n_told = {"E": said.n_errors, "W": said.n_warnings}
             counted = "".join(f" {letter} {n}" for letter, n in n_told.items() if n)

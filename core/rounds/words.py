@@ -16,7 +16,7 @@ from .rows import AreaSaid, StoryRow
 from .settings import Change
 from .story import Story
 from .texts import TEXTS
-from .verdicts import FIGURE_OF, Milestone, by_round
+from .verdicts import Milestone, by_round, figure_of
 
 MAX_VALUE = 40
 _WORTH: tuple[str, ...] = (
@@ -198,9 +198,9 @@ def against_text(story: Story, row: StoryRow, lang: Lang) -> str:
     return "; ".join(parts) or say(TEXTS, "against-same", lang)
 
 
-def criterion_name(result: CriterionResult, lang: Lang) -> str:
+def criterion_name(story: Story, result: CriterionResult, lang: Lang) -> str:
     """What a criterion is called: as the figure that tells the same, else by its title."""
-    figure = FIGURE_OF.get(result.id)
+    figure = figure_of(story.rows, result.id)
     return heading_of(figure, lang) if figure else result.title[lang == "zh"]
 
 
@@ -214,7 +214,9 @@ def story_parts(story: Story, lang: Lang, *, is_brief: bool = False) -> list[str
         return []
     parts = []
     for name, met in by_round(found).items():
-        names = ", ".join(criterion_name(one.last, lang) if is_brief else _met(one, lang) for one in met)
+        names = ", ".join(
+            criterion_name(story, one.last, lang) if is_brief else _met(story, one, lang) for one in met
+        )
         row = next(row for row in story.rows if row.name == name)
         changes = listed_changes(changes_since(story, row, met[0].since), lang)
         told = say(TEXTS, "met-in", lang, names=names, round=safe_text(name, 48))
@@ -223,10 +225,10 @@ def story_parts(story: Story, lang: Lang, *, is_brief: bool = False) -> list[str
         parts.append(told + (say(TEXTS, "met-cost", lang, figures=cost) if cost else ""))
     for one in found:
         if one.lost_in and not one.is_met:
-            name = criterion_name(one.last, lang)
+            name = criterion_name(story, one.last, lang)
             parts.append(say(TEXTS, "lost-in", lang, name=name, round=safe_text(one.lost_in, 48)))
     never = [
-        criterion_name(one.last, lang) if is_brief else _missed(one.last, lang)
+        criterion_name(story, one.last, lang) if is_brief else _missed(story, one.last, lang)
         for one in found
         if one.is_never_met
     ]
@@ -236,7 +238,7 @@ def story_parts(story: Story, lang: Lang, *, is_brief: bool = False) -> list[str
     fails = [area_of(said.area).title[lang == "zh"] for *_, said in failing(story) if said.area not in missed]
     if fails:
         parts.append(say(TEXTS, "fails-now", lang, names=", ".join(fails)))
-    unknown = [criterion_name(one.last, lang) for one in found if one.is_open]
+    unknown = [criterion_name(story, one.last, lang) for one in found if one.is_open]
     if unknown:
         parts.append(say(TEXTS, "unknown-now", lang, names=", ".join(unknown)))
     elif all(one.is_met for one in found) and not fails:
@@ -251,14 +253,16 @@ def failing(story: Story) -> list[tuple[int, StoryRow, AreaSaid]]:
     return [one for one in newest.values() if one[2].verdict == "fail"]
 
 
-def _met(one: Milestone, lang: Lang) -> str:
-    name = criterion_name(one.last, lang)
+def _met(story: Story, one: Milestone, lang: Lang) -> str:
+    name = criterion_name(story, one.last, lang)
     needs = one.last.needs
     return say(TEXTS, "met-figure", lang, name=name, before=one.before, after=one.after, needs=needs)
 
 
-def _missed(one: CriterionResult, lang: Lang) -> str:
-    return say(TEXTS, "missed-figure", lang, name=criterion_name(one, lang), shown=one.shown, needs=one.needs)
+def _missed(story: Story, one: CriterionResult, lang: Lang) -> str:
+    return say(
+        TEXTS, "missed-figure", lang, name=criterion_name(story, one, lang), shown=one.shown, needs=one.needs
+    )
 
 
 def _cost(story: Story, where: str, figure: str, lang: Lang, is_brief: bool) -> str:
@@ -266,16 +270,20 @@ def _cost(story: Story, where: str, figure: str, lang: Lang, is_brief: bool) -> 
     return heading_of(figure, lang) if is_brief else from_to(story, row, figure, lang)
 
 
-def criterion_text(one: CriterionResult, lang: Lang) -> str:
-    """How a criterion stands, beside its figure: needs >= 0.99: FAIL. A yes or no says only how it stands."""
+def criterion_text(one: CriterionResult, lang: Lang, *, is_alone: bool = False) -> str:
+    """How a criterion stands, beside its figure: needs >= 0.99: FAIL. A yes or no says only how it stands.
+
+    is_alone: no figure stands beside it, so that its own is told.
+    """
     if not one.needs.startswith((">", "<")):
         return one.state.upper()
-    return f"{say(TEXTS, 'chart-needs', lang, needs=one.needs)}: {one.state.upper()}"
+    needs = f"{say(TEXTS, 'chart-needs', lang, needs=one.needs)}: {one.state.upper()}"
+    return f"{one.shown}, {needs}" if is_alone else needs
 
 
-def missed_text(results: Iterable[CriterionResult], lang: Lang) -> str:
+def missed_text(story: Story, results: Iterable[CriterionResult], lang: Lang) -> str:
     """The criteria that fail, with their figures; "" where none does."""
-    return ", ".join(_missed(one, lang) for one in results if one.state == "fail")
+    return ", ".join(_missed(story, one, lang) for one in results if one.state == "fail")
 
 
 def heading_of(name: str, lang: Lang) -> str:

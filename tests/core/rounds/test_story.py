@@ -70,7 +70,7 @@ def test_what_became_worse_is_a_warning_while_it_is_the_newest(tmp_path: Path) -
             assert worse.findings[0].rule == "rounds.worse" and worse.findings[0].severity == "warning"
             assert (
                 worse.verdict == "fail"
-                and "diff RUN --round x_20260301-100000" in worse.findings[0].next_step
+                and f"diff {tmp_path} --round x_20260301-100000" in worse.findings[0].next_step
             )
     made = report(told(tmp_path))
     assert [(f.rule, f.severity) for f in made.findings] == [

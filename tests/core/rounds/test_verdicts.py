@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from npulse.core.checkup.criteria_file import CriteriaFile, parse_criteria
 from npulse.core.criteria import CriterionResult
 from npulse.core.errors import UsageError
 from npulse.core.findings import Verdict
-from npulse.core.rounds.figures import State
+from npulse.core.rounds.chart import series_of
+from npulse.core.rounds.figures import Cell, State
 from npulse.core.rounds.report import report
 from npulse.core.rounds.story import Story, StoryRow, story
 from npulse.core.rounds.verdicts import change_of, costs, milestones
+from npulse.core.rounds.view import rounds_view
 from npulse.core.rounds.words import against_text, story_parts
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
@@ -187,6 +190,30 @@ def test_what_got_worse_in_a_later_round_of_another_kind_is_told_too(told: Story
     course = [replace(told.rows[0], name=name) for name in ("p1", "d1", "d2")]
     assert costs([*course, slow], 2) == (("p2", "step_ms"),)
     assert costs([*course, replace(slow, since={"step_ms": "d2"})], 2) == ()
+
+
+def test_a_criterion_stands_beside_a_figure_only_where_both_say_the_same(told: Story) -> None:
+    """Two places, one of them only warned of, are no two memory errors; a card that is hot is no error."""
+    assert series_of(told, "n_memory_sites").needs == "<= 0"
+    warned = [
+        replace(row, cells={**row.cells, "n_memory_sites": Cell(9.0), "n_unwell": Cell(1.0)})
+        for row in told.rows[:1]
+    ]
+    hot = CriterionResult("device.faults", ("errors of cards", "卡错误"), "pass", "<= 0", 0.0, shown="0")
+    warned[0] = replace(warned[0], criteria=(*warned[0].criteria, hot))
+    other = replace(told, rows=(*warned, *told.rows[1:]))
+    assert series_of(other, "n_memory_sites").needs == series_of(other, "n_unwell").needs == ""
+    facts = dict(rounds_view(other, "en").detail(0, "en").facts)
+    assert facts["mem. sites"] == "9" and facts["unwell cards"] == "1"
+    assert facts["errors of cards"] == "0, needs <= 0: PASS"
+    assert facts["sites with memory errors"] == "2, needs <= 0: FAIL"
+    assert story_parts(other, "en")[0].startswith("sites with memory errors 1 -> 0 (needs <= 0) met first")
+
+
+def test_the_next_step_of_a_round_that_got_worse_can_be_pasted(told: Story) -> None:
+    worse = next(one for one in report(told).findings if one.rule == "rounds.worse")
+    command = worse.next_step.partition(": ")[2]
+    assert shlex.split(command)[:4] == ["npulse", "diff", str(told.root), "--round"]
 
 
 def test_the_bundled_criteria_need_no_file(told: Story) -> None:
