@@ -58,6 +58,7 @@ def report(story: Story, lang: Lang = "en", *, tables: bool = False, is_ascii: b
         counts=dict(counts),
         summary={
             "rounds": [_facts(story, row) for row in story.rows],
+            "headings": {name: heading_of(name, lang) for name in _known_figures(story)},
             "baseline": story.baseline or None,
             "criteria": [_milestone(one) for one in story.milestones],
         },

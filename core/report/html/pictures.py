@@ -229,15 +229,17 @@ def story_criteria(story: Report, lang: Lang) -> Html | None:
 def _judged(found: Any, lang: Lang) -> Html | None:
     if not isinstance(found, Mapping):
         return None
-    value = found.get("value")
-    shown = number(value) if isinstance(value, float) else ""
+    value, needs = found.get("value"), str(found.get("needs") or ">")
+    is_number = isinstance(value, float) and needs.startswith((">", "<"))  # a yes is no 1
+    shown = number(value) if is_number else ""
     return tag("span", verdict(str(found.get("state", "unknown")), lang), f" {shown}")
 
 
 def story_pictures(story: Report, lang: Lang) -> Iterator[Html]:
     """A small curve for each figure that changed from one round to another."""
+    headings = story.summary.get("headings") or {}
     for name, shown in data.rounds_curves(story).items():
-        title = say(TEXTS, "over-rounds", lang, figure=name)
+        title = say(TEXTS, "over-rounds", lang, figure=headings.get(name, name))
         yield charts.figure(
             f"rounds-{name}",
             title,

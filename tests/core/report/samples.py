@@ -161,9 +161,13 @@ def with_charts(name: str = "plain") -> Dossier:
         {
             "round": name,
             "figures": {name: {"value": value}},
-            "criteria": {name: {"state": "fail" if value < 0.6 else "pass", "value": value}},
+            "criteria": {
+                name: {"state": "fail" if value < 0.6 else "pass", "value": value, "needs": ">= 0.6"},
+                f"{name}.whole": {"state": "pass", "value": 1.0, "needs": "yes"},
+            },
         }
         for value in (0.5, 0.7)
     ]
-    story = Report("rounds", name, "pass", summary={"rounds": rounds}, told=(f"told {name}",))
+    summary = {"rounds": rounds, "headings": {name: f"figure {name}"}}
+    story = Report("rounds", name, "pass", summary=summary, told=(f"told {name}",))
     return Dossier(check_up(name), told, story, f"title {name}")

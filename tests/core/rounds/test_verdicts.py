@@ -218,3 +218,8 @@ def test_the_next_step_of_a_round_that_got_worse_can_be_pasted(told: Story) -> N
 
 def test_the_bundled_criteria_need_no_file(told: Story) -> None:
     assert told.criteria_file == "" and CriteriaFile().path == ""
+
+
+def test_charts_elsewhere_are_headed_as_here(told: Story) -> None:
+    headings = report(told, "zh").summary["headings"]
+    assert headings["n_memory_sites"] == "内存位置" and "cosine" not in headings

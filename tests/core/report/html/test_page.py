@@ -142,6 +142,9 @@ def test_the_story_has_each_criterion_round_by_round() -> None:
     story = made[made.index('<section id="rounds"') :]
     (row,) = re.findall(r"<tr><td><code>cosine</code></td>(.*?)</tr>", story)
     assert re.sub(r"<.*?>", " ", row).split() == ["FAIL", "0.5", "PASS", "0.7"]
+    (row,) = re.findall(r"<tr><td><code>cosine.whole</code></td>(.*?)</tr>", story)
+    assert re.sub(r"<.*?>", " ", row).split() == ["PASS", "PASS"]
+    assert "figure cosine over the rounds" in story
 
 
 def test_what_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
