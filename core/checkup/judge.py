@@ -237,7 +237,7 @@ def _missing(
         return text, capture_command(facts, area) if area in KINDS else here_command(facts)
     lacking = next((one for one in results if one.value is None and one.state == "unknown"), None)
     if area == "precision" and not is_recorded:
-        return say(TEXTS, "missing-golden", lang), capture_command(facts, area)
+        return say(TEXTS, "missing-golden", lang), capture_command(facts, area, name="golden")
     short = next((one for one in results if one.id == "overflow.min_steps" and one.state == "fail"), None)
     if short is not None and short.value is not None:
         needed = short.needs.removeprefix(">= ")

@@ -45,7 +45,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "missing-device": ("no output of npu-smi", "没有 npu-smi 输出"),
     "missing-precision": ("no capture that can be compared", "没有可比较的采集"),
-    "missing-golden": ("a golden capture to compare with", "缺少用于比较的 golden 采集"),
+    "missing-golden": (
+        "a golden capture to compare with: the same on GPU or CPU, or of the last right version",
+        "缺少用于比较的 golden 采集：GPU、CPU 或最后一个正确版本上的同样采集",
+    ),
     "missing-overflow": ("no dump and no overflow record", "没有 dump 或溢出记录"),
     "missing-memory": ("no log of a sanitizer or of the runtime", "没有 sanitizer 或运行时日志"),
     "missing-performance": ("no exported profile", "没有已导出的 profile"),

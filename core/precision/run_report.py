@@ -254,11 +254,15 @@ def _left_out(run: Run, round_name: str, lang: Lang) -> tuple[str, ...]:
 
 
 def _without_pair(run: Run, options: AnalysisOptions) -> dict[str, list[Capture]]:
-    """The captures of rounds that hold no pair. Of captures beside the rounds a pair may exist in a round."""
+    """The captures of rounds that hold no pair. Of captures beside the rounds a pair may exist in a round, as
+    of a round that is the golden one of others."""
     pairs = capture_pairs(run)
     paired = {pair.round for pair in pairs} | ({""} if pairs else set())
+    golden = {artifact.path for pair in pairs for artifact in pair.golden}
     found: dict[str, list[Capture]] = {}
     for capture in captures_of(run):
+        if golden.intersection(artifact.path for artifact in capture.artifacts):
+            continue
         if capture.round not in paired and options.round_name in (None, capture.round):
             found.setdefault(capture.round, []).append(capture)
     return found

@@ -25,6 +25,7 @@ from npulse.core.progress import (
     never_cancelled,
 )
 from npulse.core.run.model import Round, Run
+from npulse.core.run.sides import Capture, golden_round
 
 from .figures import BY_ID, Cell, State, cells_of, state_of
 from .noise import judged_by
@@ -190,6 +191,7 @@ class _Teller:
             options, tables=False, earlier=False, criteria=None, tails=None, pair_name=None
         )
         self._criteria = criteria
+        self._golden = golden_round(run)
         self._is_cancelled = is_cancelled
         self._areas = {area.id: area for area in AREAS if area.is_built and area.id not in _FIGURELESS}
 
@@ -200,7 +202,7 @@ class _Teller:
         from npulse.core.checkup.environment import environment_of
         from npulse.core.checkup.judge import judged
 
-        alone = _alone(self._run, self._run.rounds[row.index])
+        alone = _alone(self._run, self._run.rounds[row.index], self._golden)
         asked = replace(self._options, round_name=row.name)
         problems: list[Problem] = []
         found: dict[str, Newest] = {}
@@ -247,8 +249,11 @@ class _Teller:
         return states
 
 
-def _alone(run: Run, round_: Round) -> Run:
-    """The run with this round alone: an area looks at no other one, and is not told what is damaged there."""
+def _alone(run: Run, round_: Round, golden: Capture | None) -> Run:
+    """The run with this round alone: an area looks at no other one, and is not told what is damaged there.
+
+    golden: of another round, which the others are compared with; it lies beside this one.
+    """
     others = {one.name for one in run.rounds if one is not round_ and one.name}
 
     def is_elsewhere(problem: Problem) -> bool:
@@ -258,7 +263,8 @@ def _alone(run: Run, round_: Round) -> Run:
         )
 
     kept = tuple(problem for problem in run.problems if not is_elsewhere(problem))
-    return replace(run, rounds=(round_,), problems=kept)
+    beside = golden.artifacts if golden is not None and golden.round != round_.name else ()
+    return replace(run, rounds=(round_,), problems=kept, shared=(*run.shared, *beside))
 
 
 def _ask(

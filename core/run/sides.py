@@ -27,6 +27,9 @@ DUMP = "msprobe.dump"
 _GOLDEN_WORDS = frozenset(
     "golden gold bench benchmark ref reference standard std baseline base expected expect truth".split()
 )
+_GOLDEN_ROUND = frozenset(("golden", "gold"))
+"""Words of a round that was recorded as the reference of the others. "baseline" and the like are none: so
+people call the round that they started from, right or wrong."""
 _TARGET_WORDS = frozenset("target actual".split())
 _DEVICE_SCORES = {"cpu": 2, "gpu": 1, "cuda": 1, "npu": -1, "ascend": -1, "davinci": -1}
 _GOLDEN_SCORE, _TARGET_SCORE = 3, -2
@@ -85,18 +88,33 @@ def capture_pairs(run: Run, kind: str = DUMP) -> tuple[CapturePair, ...]:
     """The pairs that folder names make certain, in the order of the rounds; empty where there are none.
 
     A round without a golden capture of its own uses the one beside the rounds: a nameless capture beside its
-    target is another part of the model, no reference. One folder may hold several
+    target is another part of the model, no reference. Where there is none it uses the newest round that is
+    called golden (npulse capture --name golden). One folder may hold several
     pairs (fp16/npu, fp16/cpu, bf16/npu, ...). Captures that are in no pair: `unpaired_captures`.
     """
     shared = _grouped(run, "", run.shared, kind)
     pairs = [_aligned(run, target, golden) for target, golden in _couples(shared)]
-    common = _common_golden(shared)
+    common = _common_golden(shared) or golden_round(run, kind)
     for round_ in run.rounds:
         captures = _grouped(run, round_.name, round_.artifacts, kind)
+        if len(captures) == 1 and _words(round_.name) & _GOLDEN_ROUND:
+            continue
         target = _only_target(captures) if common is not None else None
         couples = [(target, common)] if target is not None and common is not None else _couples(captures)
         pairs += [_aligned(run, target, golden) for target, golden in couples]
     return tuple(pair for pair in pairs if pair.target)
+
+
+def golden_round(run: Run, kind: str = DUMP) -> Capture | None:
+    """The newest round that is called golden, where no capture beside the rounds serves all of them."""
+    if _common_golden(_grouped(run, "", run.shared, kind)) is not None:
+        return None
+    for round_ in reversed(run.rounds):
+        if _words(round_.name) & _GOLDEN_ROUND:
+            captures = _grouped(run, round_.name, round_.artifacts, kind)
+            if len(captures) == 1:
+                return captures[0]
+    return None
 
 
 def unpaired_captures(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:

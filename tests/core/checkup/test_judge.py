@@ -90,6 +90,10 @@ def test_a_capture_without_a_golden_one_counts_only_where_it_is_asked_for() -> N
     found = check("[precision]\ncosine = 0.99", precision=alone, overflow=overflow)
     assert (found.state, found.first) == ("unknown", "precision")
     assert "golden" in area_in(found, "precision").missing
+    assert (
+        "capture precision --archive '/data/my run' --name golden -- "
+        in area_in(found, "precision").next_step
+    )
     assert result(found, "precision.cosine").why == "no golden capture beside it"
     bad = of("precision", "fail", finding("precision"))
     assert check(None, precision=bad, overflow=overflow).state == "fail"

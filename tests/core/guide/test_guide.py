@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_the_four_symptoms_are_there_with_a_pane_that_is() -> None:
     panes = {area.id for area in AREAS}
     assert {one.pane for one in SYMPTOMS} == {"precision", "overflow", "memory", "performance"}
     assert {step.pane for step in STEPS if step.pane} <= panes
+
+
+def test_a_golden_capture_that_is_there_is_not_asked_for() -> None:
+    (compare,) = (step for step in STEPS if step.id == "compare")
+    assert advice_of(compare, KNOWN).unknown == ("<GOLDEN>",)
+    advice = advice_of(compare, replace(KNOWN, has_pair=True))
+    assert (advice.command, advice.unknown) == ("npulse precision '/data/my runs'", ())
 
 
 @pytest.mark.parametrize("step", [one for one in STEPS if one.kind], ids=lambda one: f"{one.kind}-{one.id}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -59,6 +60,26 @@ def test_what_changed_stands_with_what_it_bought(tmp_path: Path) -> None:
     )
     assert made.verdict == "fail" and made.counts["better"] == 1, "one site is left"
     assert made.findings[1].next_step.endswith(f"--round {second.name}")
+
+
+def test_rounds_are_compared_with_the_one_that_is_called_golden(tmp_path: Path) -> None:
+    def dump(name: str, minute: int, norm: float) -> None:
+        folder = write_round(
+            tmp_path / "dump" / f"{name}_20260301-10{minute:02}00", closed("precision", minute)
+        )
+        leaf = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [4], "requires_grad": False}
+        leaf |= {"Max": norm, "Min": 0.0, "Mean": norm / 4, "Norm": norm}
+        call = {"Tensor.add.0.forward": {"input_args": [], "input_kwargs": {}, "output": [leaf]}}
+        header = {"task": "statistics", "level": "L1", "dump_data_dir": None, "data": call}
+        (folder / "raw" / "step0" / "rank0").mkdir(parents=True)
+        (folder / "raw" / "step0" / "rank0" / "dump.json").write_text(json.dumps(header))
+
+    dump("wrong", 0, 2.0)
+    dump("golden", 1, 1.0)
+    dump("right", 2, 1.0)
+    rows = told(tmp_path).rows
+    said = [[one.verdict for one in row.said if one.area == "precision"] for row in rows]
+    assert said == [["fail"], ["unknown"], ["pass"]]
 
 
 def test_what_became_worse_is_a_warning_while_it_is_the_newest(tmp_path: Path) -> None:

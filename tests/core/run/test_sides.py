@@ -6,7 +6,14 @@ import pytest
 
 from npulse.core.errors import InputError
 from npulse.core.run.discover import discover
-from npulse.core.run.sides import CapturePair, capture_pairs, pair_of, side_score, unpaired_captures
+from npulse.core.run.sides import (
+    CapturePair,
+    capture_pairs,
+    golden_round,
+    pair_of,
+    side_score,
+    unpaired_captures,
+)
 
 
 def _dumps(root: Path, *folders: str) -> None:
@@ -172,6 +179,27 @@ def test_rounds_share_the_golden_capture_beside_them(tmp_path: Path) -> None:
 def test_a_golden_round_is_not_compared_with_the_golden(tmp_path: Path) -> None:
     _dumps(tmp_path, "golden/step0/rank0", "round1/bench/step0/rank0")
     assert capture_pairs(discover(tmp_path)) == ()
+
+
+def test_a_round_that_is_called_golden_serves_the_others(tmp_path: Path) -> None:
+    """As npulse capture --name golden leaves it, whether it was recorded first, last or twice."""
+    names = ("golden_20260101-090000", "a_20260101-100000", "golden_20260101-110000", "b_20260101-120000")
+    _dumps(tmp_path, *(f"dump/{name}/raw/step0/rank0" for name in names))
+    golden = f"dump/{names[2]}/raw"
+    run = discover(tmp_path)
+    assert [(pair.round, *_names(pair)) for pair in capture_pairs(run)] == [
+        (names[1], f"dump/{names[1]}/raw", golden),
+        (names[3], f"dump/{names[3]}/raw", golden),
+    ]
+    found = golden_round(run)
+    assert found is not None and found.name == golden
+    _dumps(tmp_path, "golden/step0/rank0")  # beside the rounds: it is meant for all of them
+    assert {_names(pair)[1] for pair in capture_pairs(discover(tmp_path))} == {"golden"}
+
+
+def test_a_round_that_somebody_started_from_is_no_reference(tmp_path: Path) -> None:
+    _dumps(tmp_path, "dump/baseline_20260101-100000/raw/step0", "dump/fix_20260101-110000/raw/step0")
+    assert capture_pairs(discover(tmp_path)) == () and golden_round(discover(tmp_path)) is None
 
 
 def test_roots_and_relative_names(tmp_path: Path) -> None:
