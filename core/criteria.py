@@ -16,7 +16,8 @@ class CriterionResult:
     """One criterion, judged.
 
     id: area and key as they stand in the criteria file ("precision.cosine"). title: (en, zh). needs: what was
-    asked for, with its unit (">= 0.99"). value: the figure that was found, None where there is none; shown:
+    asked for, with its unit (">= 0.99"); limit: the number of it, None for a yes or no; is_higher_better:
+    whether it is the least that will do. value: the figure that was found, None where there is none; shown:
     the same for people, "?" for none. unit: as in names of figures ("ms", "us"), "" for counts and ratios.
     subject: what showed it. why: one line. next_step: the command that gets what is missing or looks closer.
     set_aside: the finding that it would be, where a silence or a baseline accepts it: it passes then.
@@ -33,6 +34,8 @@ class CriterionResult:
     why: str = ""
     next_step: str = ""
     set_aside: Finding | None = None
+    limit: float | None = None
+    is_higher_better: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,8 @@ def _result(
         subject=seen.subject,
         why=why,
         next_step=capture_command(facts, kind) if seen.value is None and kind in KINDS else "",
+        limit=limit,
+        is_higher_better=criterion.sense == "at least",
     )
 
 
@@ -240,7 +242,7 @@ def _missing(
         return say(TEXTS, "missing-golden", lang), capture_command(facts, area, name="golden")
     short = next((one for one in results if one.id == "overflow.min_steps" and one.state == "fail"), None)
     if short is not None and short.value is not None:
-        needed = short.needs.removeprefix(">= ")
+        needed = f"{int(short.limit or 0):,}"
         text = say(TEXTS, "missing-steps", lang, n=f"{int(short.value):,}", needed=needed)
         return text, capture_command(facts, area)
     if lacking is None:

@@ -61,25 +61,15 @@ def series_of(story: Story, figure: str) -> Series:
         for cell in cells
     ]
     asked = [one for row in rows for one in row.criteria if figure_of(rows, one.id) == figure]
-    needs = asked[-1].needs if asked else ""
     return Series(
         figure,
         tuple(row.name or story.root.name for row in rows),
         tuple(values),
         tuple("" if cell is None else BY_ID[figure].text(cell) for cell in cells),
         tuple(row.states.get(figure, "") for row in rows),
-        _limit(needs),
-        needs,
+        asked[-1].limit if asked else None,
+        asked[-1].needs if asked else "",
     )
-
-
-def _limit(needs: str) -> float | None:
-    """The number of '>= 0.99' or '<= 200 ms'."""
-    words = needs.replace(",", "").split()
-    try:
-        return float(words[1]) if len(words) > 1 and words[0] in (">=", "<=") else None
-    except ValueError:
-        return None
 
 
 def level(value: float, span: tuple[float, float], n_levels: int) -> int:

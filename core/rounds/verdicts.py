@@ -97,8 +97,7 @@ def change_of(before: CriterionResult | None, after: CriterionResult, figure_sta
         return "unknown"
     if before.value == after.value:
         return "same"
-    is_higher_better = after.needs.startswith(">")
-    return "better" if (after.value > before.value) == is_higher_better else "worse"
+    return "better" if (after.value > before.value) == after.is_higher_better else "worse"
 
 
 def milestones(rows: Sequence[StoryRow]) -> tuple[Milestone, ...]:

@@ -275,7 +275,7 @@ def criterion_text(one: CriterionResult, lang: Lang, *, is_alone: bool = False) 
 
     is_alone: no figure stands beside it, so that its own is told.
     """
-    if not one.needs.startswith((">", "<")):
+    if one.limit is None:
         return one.state.upper()
     needs = f"{say(TEXTS, 'chart-needs', lang, needs=one.needs)}: {one.state.upper()}"
     return f"{one.shown}, {needs}" if is_alone else needs

@@ -131,6 +131,15 @@ def test_the_cosine_of_the_last_output() -> None:
     assert result(bad, "precision.cosine").subject == "lm_head"
 
 
+def test_the_limit_is_the_number_of_the_file_and_not_that_of_the_words() -> None:
+    text = "[precision]\ncosine = 0.98765432\n[performance]\nstep_ms = 12345.678\n[memory]\ncomplete = true"
+    found = check(text, precision=pair(0.99), memory=memory("pass"))
+    cosine, step = result(found, "precision.cosine"), result(found, "performance.step_ms")
+    assert (cosine.limit, cosine.is_higher_better) == (0.98765432, True)
+    assert (step.limit, step.is_higher_better) == (12345.678, False)
+    assert result(found, "memory.complete").limit is None
+
+
 def test_of_several_pairs_the_worst_counts() -> None:
     found = check(None, precision=(pair(0.999), pair(0.5), pair(0.99)))
     assert result(found, "precision.cosine").value == 0.5

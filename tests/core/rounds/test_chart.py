@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.rounds.chart import ASCII_LEVELS, LEVELS, Series, chart, level, spark
-from npulse.core.rounds.figures import State
+from npulse.core.criteria import CriterionResult
+from npulse.core.rounds.chart import ASCII_LEVELS, LEVELS, Series, chart, level, series_of, spark
+from npulse.core.rounds.facts import Facts
+from npulse.core.rounds.figures import Cell, State
+from npulse.core.rounds.rows import StoryRow
+from npulse.core.rounds.story import Story
 
 numbers = st.none() | st.floats(0, 1e9)
 
@@ -20,6 +27,15 @@ def series(
     needs = "" if limit is None else f"<= {limit:g} ms"
     filled: tuple[State, ...] = states or ("",) * len(values)
     return Series(figure, names, tuple(values), texts, filled, limit, needs)
+
+
+def test_the_limit_is_that_of_the_newest_round_which_asks() -> None:
+    asked = CriterionResult("performance.step_ms", ("t", "t"), "pass", "<= 12,346 ms", limit=12345.678)
+    row = StoryRow(0, "a", "performance", Facts(), 0, 0, False, True, cells={"step_ms": Cell(1.0)})
+    rows = (row, replace(row, name="b", criteria=(asked,)), replace(row, name="c"))
+    found = series_of(Story(Path("archive"), rows), "step_ms")
+    assert (found.limit, found.needs, found.names) == (12345.678, "<= 12,346 ms", ("a", "b", "c"))
+    assert series_of(Story(Path("archive"), rows[:1]), "step_ms").limit is None
 
 
 def test_an_absent_round_is_a_gap_and_zero_is_none() -> None:

@@ -122,8 +122,12 @@ def test_an_area_that_cannot_judge_its_newest_round_makes_no_clean_story(tmp_pat
 # ---- records alone ----
 
 
-def result(state: Verdict, value: float | None = 1.0, needs: str = "<= 0") -> CriterionResult:
-    return CriterionResult("memory.faults", ("sites", "位置"), state, needs, value, shown=str(value))
+def result(state: Verdict, value: float | None = 1.0, *, is_least: bool = False) -> CriterionResult:
+    needs = ">= 0" if is_least else "<= 0"
+    shown = str(value)
+    return CriterionResult(
+        "memory.faults", ("sites", "位置"), state, needs, value, shown, limit=0.0, is_higher_better=is_least
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,7 @@ def result(state: Verdict, value: float | None = 1.0, needs: str = "<= 0") -> Cr
         (None, result("fail"), "first"),
         (result("fail", 2), result("fail", 1), "better"),
         (result("fail", 1), result("fail", 2), "worse"),
-        (result("fail", 0.9, ">= 0.99"), result("fail", 0.95, ">= 0.99"), "better"),
+        (result("fail", 0.9, is_least=True), result("fail", 0.95, is_least=True), "better"),
         (result("fail", 1), result("fail", 1), "same"),
         (result("fail"), result("pass", 0), "better"),
         (result("pass", 0), result("fail"), "worse"),
