@@ -15,6 +15,7 @@ from .rules import Rule
 if TYPE_CHECKING:
     from .analysis import AnalysisOptions, AreaReport, Newest
     from .run.model import Run
+    from .text import Lang
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,19 @@ RULES_BESIDE: Mapping[str, str] = {
 def area_of(area_id: str) -> Area:
     """The area of that id; KeyError where there is none."""
     return {area.id: area for area in AREAS}[area_id]
+
+
+BESIDE: Mapping[str, tuple[str, str]] = {
+    "environment": ("Environment", "环境"),
+    "plugin": ("Plug-ins", "插件"),
+}
+"""What a check-up tells beside the areas: titles, (en, zh)."""
+
+
+def area_title(area_id: str, lang: Lang) -> str:
+    """What people call an area, or what stands beside them in a check-up; the id where it has no title."""
+    titles = {area.id: area.title for area in AREAS} | BESIDE
+    return titles[area_id][lang == "zh"] if area_id in titles else area_id
 
 
 def first_area(run: Run) -> str:

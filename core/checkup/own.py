@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from npulse.core.areas import area_title
 from npulse.core.criteria import AreaState, CriterionResult
 from npulse.core.findings import Finding
 from npulse.core.text import Lang, say
 
 from .texts import TEXTS
-from .words import area_title
 
 AREA = "checkup"
 

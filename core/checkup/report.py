@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from npulse.core.areas import area_title
 from npulse.core.criteria import AreaState, CheckUp
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.text import Lang, columns_of, safe_text, say
@@ -13,7 +14,7 @@ from npulse.core.text import Lang, columns_of, safe_text, say
 from .own import AREA, own_findings
 from .table import criteria_table, round_of
 from .texts import TEXTS
-from .words import area_title, origin_text
+from .words import origin_text
 
 COMMAND = "check"
 _MARKS = {"pass": ".", "warn": "!", "fail": "x", "unknown": "?", "incomplete": "?"}

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 TEXTS: Mapping[str, tuple[str, str]] = {
-    # areas
-    "area-environment": ("Environment", "环境"),
-    "area-plugin": ("Plug-ins", "插件"),
     # states as words
     "pass": ("pass", "通过"),
     "warn": ("warn", "有警告"),

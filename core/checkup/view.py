@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from npulse.core.areas import rule_by_id
+from npulse.core.areas import area_title, rule_by_id
 from npulse.core.criteria import AreaState, CheckUp
 from npulse.core.errors import UsageError
 from npulse.core.findings import Finding, Report
@@ -21,7 +21,7 @@ from .own import AREA, own_findings
 from .report import report, state_word
 from .table import SUBJECT, areas_table
 from .texts import TEXTS
-from .words import area_title, origin_text
+from .words import origin_text
 
 __all__ = ["SUBJECT", "CheckUpView", "check_up_view"]
 

@@ -23,11 +23,6 @@ def command_of(area: str) -> str:
     return area_of(area).command if area in _IDS else "doctor"
 
 
-def area_title(area: str, lang: Lang) -> str:
-    """What people call it."""
-    return area_of(area).title[lang == "zh"] if area in _IDS else say(TEXTS, f"area-{area}", lang)
-
-
 def origin_text(origin: Finding, lang: Lang) -> str:
     """The subject of a finding and what its rule is called."""
     title = _titles().get(origin.rule, (origin.message, origin.message))[

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
+from npulse.core.areas import area_title
 from npulse.core.criteria import AreaState, CriterionResult
 from npulse.core.findings import Verdict, worst_verdict
 from npulse.core.text import Lang, safe_text, say
 
-from .dossier import Dossier, area_title
+from .dossier import Dossier
 from .texts import TEXTS
 
 MAX_CHARS = 4000

@@ -12,14 +12,7 @@ from npulse.core.analysis import AreaReport
 from npulse.core.areas import AREAS
 from npulse.core.criteria import CheckUp
 from npulse.core.findings import Finding, Problem, Report
-from npulse.core.text import Lang
 
-TITLES = {
-    "environment": ("Environment", "环境"),
-    **{area.id: area.title for area in AREAS},
-    "plugin": ("Plug-ins", "插件"),
-}
-"""Area of a check-up -> its name, (en, zh)."""
 _OF_COMMAND = {"doctor": "environment"} | {area.command: area.id for area in AREAS}
 
 
@@ -80,8 +73,3 @@ def dossier_of(check_up: CheckUp, *, title: str = "", made: str = "") -> Dossier
 def area_of_report(report: Report) -> str:
     """Which area of a check-up a report is of."""
     return _OF_COMMAND.get(report.command, report.command)
-
-
-def area_title(area: str, lang: Lang) -> str:
-    """The name of an area; its id where it has none."""
-    return TITLES[area][lang == "zh"] if area in TITLES else area

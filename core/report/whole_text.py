@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from npulse.core.areas import area_title
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.text import Lang, say
 
 from .as_text import FINDING_COLUMNS, code, csv_line, escaped, finding_cells, render_markdown
 from .as_text import TEXTS as WORDS
-from .dossier import Dossier, area_title
+from .dossier import Dossier
 from .texts import TEXTS
 
 
@@ -42,11 +43,7 @@ def _check_up(check_up: CheckUp, lang: Lang) -> Iterator[str]:
             say(WORDS, "is-" + one.state, lang),
             escaped(one.needs),
             escaped(one.shown),
-            escaped(
-                ": ".join(
-                    filter(None, (one.subject, one.why, one.set_aside.message if one.set_aside else ""))
-                )
-            ),
+            escaped(why_of(one)),
             code(one.next_step) if one.next_step else "",
         ]
         for area in check_up.areas

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from itertools import count
 
-from npulse.core.report.dossier import Dossier, area_of_report, area_title
+from npulse.core.areas import area_title
+from npulse.core.report.dossier import Dossier, area_of_report
 from npulse.core.text import Lang, say
 
 from . import parts

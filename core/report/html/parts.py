@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from npulse.core.areas import area_title
 from npulse.core.criteria import AreaState, CheckUp
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.report.as_text import TEXTS as WORDS
-from npulse.core.report.dossier import area_title
 from npulse.core.report.texts import TEXTS as REPORT
 from npulse.core.report.whole_text import why_of
 from npulse.core.text import Lang, say

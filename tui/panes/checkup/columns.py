@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from npulse.core.areas import area_title
 from npulse.core.checkup.report import state_word
 from npulse.core.checkup.texts import TEXTS
 from npulse.core.checkup.view import SUBJECT, CheckUpView
-from npulse.core.checkup.words import area_title
 from npulse.core.criteria import AreaState
 from npulse.core.table import Table
 from npulse.core.text import Lang, safe_text, say

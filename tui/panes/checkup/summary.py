@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from npulse.core.checkup.words import area_title, origin_text
+from npulse.core.areas import area_title
+from npulse.core.checkup.words import origin_text
 from npulse.core.text import safe_text
 
 from .columns import pane_key
