@@ -30,7 +30,7 @@ def series(
 
 
 def test_the_limit_is_that_of_the_newest_round_which_asks() -> None:
-    asked = CriterionResult("performance.step_ms", ("t", "t"), "pass", "<= 12,346 ms", limit=12345.678)
+    asked = CriterionResult("performance.step_ms", ("t", "t"), "pass", "<= 12,346 ms", 1.0, limit=12345.678)
     row = StoryRow(0, "a", "performance", Facts(), 0, 0, False, True, cells={"step_ms": Cell(1.0)})
     rows = (row, replace(row, name="b", criteria=(asked,)), replace(row, name="c"))
     found = series_of(Story(Path("archive"), rows), "step_ms")

@@ -203,7 +203,9 @@ def test_a_criterion_stands_beside_a_figure_only_where_both_say_the_same(told: S
         replace(row, cells={**row.cells, "n_memory_sites": Cell(9.0), "n_unwell": Cell(1.0)})
         for row in told.rows[:1]
     ]
-    hot = CriterionResult("device.faults", ("errors of cards", "卡错误"), "pass", "<= 0", 0.0, shown="0")
+    hot = CriterionResult(
+        "device.faults", ("errors of cards", "卡错误"), "pass", "<= 0", 0.0, shown="0", limit=0.0
+    )
     warned[0] = replace(warned[0], criteria=(*warned[0].criteria, hot))
     other = replace(told, rows=(*warned, *told.rows[1:]))
     assert series_of(other, "n_memory_sites").needs == series_of(other, "n_unwell").needs == ""
