@@ -1,0 +1,182 @@
+"""Commands that look at runs, an area each and over all of them.
+
+Their options alone; what they do is imported late.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as o
+
+app = typer.Typer()
+
+
+@app.command(short_help="All areas against the criteria, what to open first.")
+@o.with_analyse_options
+def check(
+    run: Annotated[Path | None, typer.Argument(help="A run folder or file.")] = None,
+    *,
+    here: Annotated[
+        bool, typer.Option("--here", help="Environment and cards of this machine, not of the run.")
+    ] = False,
+    print_criteria: Annotated[
+        bool, typer.Option("--print-criteria", help="Print the bundled criteria file, to start from.")
+    ] = False,
+    baseline: o.BaselineOption = None,
+    silence: o.SilenceOption = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Check a run in every area: pass, warn, fail, unknown or incomplete; what to open first and why."""
+    from . import check as command
+
+    if print_criteria:
+        return command.print_criteria()
+    return command.run_check(options, run, is_here=here, baseline=baseline, silences=tuple(silence or ()))
+
+
+@app.command(short_help="Compare two captures, name the origin.")
+@o.with_analyse_options
+def precision(
+    target: Annotated[Path, typer.Argument(help="The NPU capture, or a run that holds both.")],
+    golden: Annotated[
+        Path | None, typer.Argument(help="The golden capture (GPU, CPU, earlier version).")
+    ] = None,
+    *,
+    options: o.AnalyseOptions,
+) -> int:
+    """Compare two captures and name the operator where the difference begins."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "precision", [path for path in (target, golden) if path is not None])
+
+
+@app.command(short_help="Find where NaN, Inf or saturation begins.")
+@o.with_analyse_options
+def overflow(
+    run: Annotated[Path, typer.Argument(help="A dump, overflow records, monitor files, or a run of them.")],
+    *,
+    saturation: Annotated[
+        bool | None,
+        typer.Option(
+            "--saturation/--no-saturation",
+            help="Say that the device saturates, or writes Inf, where no file tells it.",
+        ),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Find the first operator that blew up, what fed it, and the rank on which it began."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "overflow", [run], saturation=saturation)
+
+
+@app.command(short_help="Group memory faults by code site, show the source.")
+@o.with_analyse_options
+def memory(
+    run: Annotated[
+        Path, typer.Argument(help="Sanitizer logs, runtime logs, memory events, or a run of them.")
+    ],
+    *,
+    source_root: o.SourceRootOption = None,
+    kernel_object: Annotated[
+        list[Path] | None,
+        typer.Option("--kernel-object", help="A kernel's .o, for lines of program counters; several."),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Group what sanitizers and the runtime report by code site, and name what only follows from it."""
+    from .analyse import run_analysis
+
+    roots, objects = tuple(source_root or ()), tuple(kernel_object or ())
+    return run_analysis(options, "memory", [run], source_roots=roots, kernel_objects=objects)
+
+
+@app.command(short_help="What to attack first: idle, communication or compute.")
+@o.with_analyse_options
+def performance(
+    run: Annotated[Path, typer.Argument(help="Exported profiles, databases, traces, or a run of them.")],
+    *,
+    top: Annotated[
+        int | None, typer.Option("--top", min=0, help="Rows of the list of operators (0: all; default: 20).")
+    ] = None,
+    by: Annotated[
+        str, typer.Option("--by", help="Group or order operators: type, call, count or average.")
+    ] = "type",
+    options: o.AnalyseOptions,
+) -> int:
+    """Say what comes first (idle, communication or compute), then which operator, then why."""
+    from .analyse import run_analysis
+
+    return run_analysis(options, "performance", [run], top=top, by=by)
+
+
+@app.command(short_help="Cards by npu-smi: health, heat, memory, errors.")
+@o.with_analyse_options
+def device(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Saved output of npu-smi, or a run; several files are of one machine.",
+            metavar="[FILE|RUN ...]",
+        ),
+    ] = None,
+    *,
+    now: Annotated[bool, typer.Option("--now", help="Ask npu-smi of this machine.")] = False,
+    interval: Annotated[
+        float | None, typer.Option("--interval", min=0, help="With --now: ask again every so many seconds.")
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", min=1, help="With --now: how often to ask (default: once, or until Ctrl-C)."),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Say what is not well with the cards: health, heat, frequency, memory, error counters, the driver."""
+    from .device import run_device
+
+    return run_device(options, paths or [], now=now, interval_s=interval, count=count)
+
+
+@app.command(short_help="Two runs or rounds side by side, every area.")
+@o.with_analyse_options
+def diff(
+    run_a: Annotated[Path, typer.Argument(help="The earlier run.")],
+    run_b: Annotated[
+        Path | None,
+        typer.Argument(help="The later run (default: the same, against --round or its baseline)."),
+    ] = None,
+    *,
+    round_b: Annotated[
+        str | None, typer.Option("--round-b", help="Which round of the later run (default: the newest).")
+    ] = None,
+    top: Annotated[int | None, typer.Option("--top", min=0, help="Rows of the list of operators.")] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """What is new, what is gone, what a change bought and what it cost, in every area."""
+    from .analyse import run_diff
+
+    return run_diff(options, run_a, run_b or run_a, round_b=round_b, top=top)
+
+
+@app.command(short_help="The story of an archive, a line a round.")
+@o.with_analyse_options
+def rounds(
+    archive: Annotated[Path, typer.Argument(help="A folder with rounds, as npulse capture writes them.")],
+    *,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Compare each round with this one too.")
+    ] = None,
+    mark_baseline: Annotated[
+        str | None,
+        typer.Option("--mark-baseline", help="The same, and keep it for later calls; 'none' forgets it."),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Which round met which criterion first and what it cost; what each changed, bought or lost."""
+    from .rounds import run_rounds
+
+    return run_rounds(options, archive, baseline=baseline, mark_baseline=mark_baseline)
