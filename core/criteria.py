@@ -46,7 +46,8 @@ class AreaState:
     last; () where it found nothing of its own. origin: the finding to look at first. is_trusted: False where
     the figures mean nothing because of an area before it (`distrusted_by`: its id). is_counted: False where
     nothing was recorded that could be judged and nobody asked for the area: it is told, and left out of the
-    state over all.
+    state over all. recorded: where its reports are those of a pack, when they were made; "" where they are
+    of now.
     """
 
     area: str
@@ -59,6 +60,7 @@ class AreaState:
     next_step: str = ""
     distrusted_by: str = ""
     is_counted: bool = True
+    recorded: str = ""
 
     @property
     def is_trusted(self) -> bool:

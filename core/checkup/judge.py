@@ -107,17 +107,31 @@ def _area_state(
     if origin is not None and state in ("fail", "warn"):
         is_own = area == OWN_AREA  # no command shows more of it
         next_step = origin.next_step if is_own else area_command(facts, command_of(area), reports[-1].round)
+    recorded = _recorded(told)
+    headline = _headline(area, told, results, missing, lang)
+    if recorded:
+        headline = safe_text(say(TEXTS, "recorded", lang, made=recorded, headline=headline), 400)
     return AreaState(
         area=area,
         state=state if told else "unknown",
-        headline=_headline(area, told, results, missing, lang),
+        headline=headline,
         criteria=results,
         reports=reports,
         origin=origin,
         missing=missing,
         next_step=next_step,
         is_counted=is_recorded or is_asked,
+        recorded=recorded,
     )
+
+
+def _recorded(reports: Sequence[Report]) -> str:
+    """When reports were made that stand in a pack as they are (`core/packs`); "" for those of now."""
+    for report in reports:
+        facts = report.summary.get("recorded")
+        if isinstance(facts, Mapping) and "made" in facts:
+            return safe_text(str(facts["made"]), 40) or "?"
+    return ""
 
 
 def is_judgeable(area: str, reports: Sequence[Report]) -> bool:

@@ -101,6 +101,7 @@ def _area_facts(area: AreaState) -> dict[str, Any]:
         "state": area.state,
         "is_counted": area.is_counted,
         "headline": area.headline,
+        "recorded": area.recorded or None,
         "rounds": list(dict.fromkeys(one.round for one in area.reports)),
         "origin": {"rule": origin.rule, "subject": origin.subject} if origin is not None else None,
         "distrusted_by": area.distrusted_by or None,

@@ -11,6 +11,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "fail": ("fail", "不通过"),
     "unknown": ("unknown", "无法判断"),
     "incomplete": ("incomplete", "不完整"),
+    "recorded": (
+        "as recorded on {made}, not judged anew: {headline}",
+        "记录于 {made}，未重新判断：{headline}",
+    ),
     "not-counted": ("not recorded", "未采集"),
     # headlines
     "n-errors": ("{n} errors", "{n} 个错误"),

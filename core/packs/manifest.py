@@ -110,6 +110,8 @@ def read_pack_manifest(raw: bytes, path: str) -> PackManifest:
     name = _text(table, "name", path)
     check_names((one.path for one in files), path)
     check_names((f"run/{name}",), path)
+    if "/" in name:
+        raise _wrong(path, "its run has a name of several parts")
     for one in files:
         if one.path.split("/")[0] == "run" and not one.path.startswith(f"run/{name}/"):
             raise _wrong(path, f"{safe_text(one.path, 200)} is outside of the run")

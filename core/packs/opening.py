@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -95,8 +96,9 @@ def open_pack(
         room = cache / FOLDER
         folder = room / digest.hexdigest()[:32]
         manifest = _known(folder)
-        if manifest is not None:
-            os.utime(folder)
+        if manifest is not None and _is_whole(folder, manifest):
+            with suppress(OSError):  # a cache that is read-only serves as well
+                os.utime(folder)
             return OpenedPack(path, folder, manifest)
         file.seek(0)
         try:
@@ -116,12 +118,20 @@ def open_pack(
     return OpenedPack(path, folder, manifest)
 
 
+def _is_whole(folder: Path, manifest: PackManifest) -> bool:
+    """Whether all that was unpacked is still there: caches are cleared by others too."""
+    return all(os.path.lexists(folder / one.path) for one in manifest.files)
+
+
 def _put(beside: Path, folder: Path) -> None:
     try:
         os.rename(beside, folder)
     except OSError:
-        if _known(folder) is None:  # else another npulse was faster
-            raise
+        manifest = _known(folder)
+        if manifest is not None and _is_whole(folder, manifest):
+            return  # another npulse was faster
+        shutil.rmtree(folder)  # what is left of one that somebody cleared away
+        os.rename(beside, folder)
 
 
 def _known(folder: Path) -> PackManifest | None:
@@ -200,7 +210,10 @@ def clear(room: Path, now_s: float) -> None:
         is_part = folder.name.startswith(".part-")
         if folder.is_symlink() or not folder.is_dir() or not (is_part or _OWN.fullmatch(folder.name)):
             continue
-        used_s = folder.stat().st_mtime
+        try:
+            used_s = folder.stat().st_mtime
+        except OSError:  # another npulse has put it in its place, or cleared it away
+            continue
         if now_s - used_s > (IN_USE_S if is_part else MAX_AGE_S):
             shutil.rmtree(folder, ignore_errors=True)
         elif not is_part:

@@ -31,6 +31,7 @@ from .opening import OpenedPack, pack_of
 
 MAX_BYTES = 64 << 20
 MAX_FINDINGS = 100_000
+MAX_NUMBER = 1 << 64
 FOLDER = "reports"
 TEXTS: Mapping[str, tuple[str, str]] = {
     "recorded": (
@@ -151,7 +152,7 @@ class _Reader:
             verdict=_one_of(Verdict, body["verdict"]),
             artifacts=tuple(map(_artifact, body["artifacts"])),
             findings=tuple(map(_finding, body["findings"])),
-            counts={_text(name): int(n) for name, n in body["counts"].items()},
+            counts={_text(name): _count(n) for name, n in body["counts"].items()},
             summary=_mapping(body["summary"]),
             problems=tuple(map(_problem, body["problems"])),
             target=_text_or_none(body["target"]),
@@ -190,7 +191,7 @@ def _artifact(entry: Any) -> Artifact:
         kind=_text(entry["kind"]),
         path=Path(path),
         relative=path,
-        size_bytes=int(entry["size_bytes"]),
+        size_bytes=_count(entry["size_bytes"]),
         modified_ns=0,
         rank=_int_or_none(entry["rank"]),
         step=_int_or_none(entry["step"]),
@@ -229,8 +230,14 @@ def _text_or_none(value: object) -> str | None:
 def _int_or_none(value: object) -> int | None:
     if value is None:
         return None
+    return _count(value)
+
+
+def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(value)
+    if abs(value) > MAX_NUMBER:
+        raise ValueError("no figure has that many digits")
     return value
 
 
@@ -248,6 +255,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _figure(value: Any) -> Any:
+    if isinstance(value, int) and abs(value) > MAX_NUMBER:
+        raise ValueError("no figure has that many digits")
     if value in ("nan", "inf", "-inf"):
         return float(value)
     if isinstance(value, list):

@@ -187,6 +187,7 @@ def _area_dict(area: AreaState) -> dict[str, Any]:
         "area": area.area,
         "verdict": area.state,
         "headline": area.headline,
+        "recorded": area.recorded or None,
         "is_counted": area.is_counted,
         "is_trusted": area.is_trusted,
         "distrusted_by": area.distrusted_by or None,

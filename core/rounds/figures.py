@@ -150,7 +150,7 @@ def _unwell(report: Report) -> Cell | None:
     if report.summary.get("devices") is None:
         return Cell(None, False, why=str(report.summary.get("state", "")))
     loud = (finding.figures for finding in report.findings if finding.severity != "note")
-    chips = {(figures.get("npu"), figures.get("chip")) for figures in loud if "npu" in figures}
+    chips = {(str(figures.get("npu")), str(figures.get("chip"))) for figures in loud if "npu" in figures}
     is_whole = not report.problems and report.verdict in _CERTAIN
     return Cell(None, False, why=report.verdict) if not chips and not is_whole else Cell(len(chips), is_whole)
 

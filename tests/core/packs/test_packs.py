@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import shutil
 import tarfile
@@ -19,16 +20,27 @@ from hypothesis import strategies as st
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.areas import area_of
 from npulse.core.cache import Cache
+from npulse.core.checkup.check import check_up
+from npulse.core.checkup.criteria_file import default_criteria
+from npulse.core.checkup.report import lines_of
 from npulse.core.diff import diff
 from npulse.core.errors import InputError, NpulseError
 from npulse.core.findings import Report
 from npulse.core.packing import make_pack
 from npulse.core.packing.select import OTHER, TENSOR, TEXT, RunFile, files_of, select
 from npulse.core.packs import opening, tar
-from npulse.core.packs.manifest import NAME, PackedFile, PackManifest, manifest_text, unfit
+from npulse.core.packs.manifest import (
+    NAME,
+    PackedFile,
+    PackManifest,
+    manifest_text,
+    read_pack_manifest,
+    unfit,
+)
 from npulse.core.packs.notes import Notes, read_notes
 from npulse.core.packs.opening import OpenedPack, clear, open_pack, pack_of
 from npulse.core.packs.recorded import read_recorded
+from npulse.core.report import dossier_of, render_whole
 from npulse.core.run.discover import discover
 from npulse.core.text import safe_text
 
@@ -98,6 +110,23 @@ def test_what_was_left_out_is_shown_as_recorded_and_never_judged_from_less(run: 
     assert [one.told for one in report.findings] == [one.told for one in before.findings]
     with pytest.raises(InputError):
         told("performance", pack.run, rank=0)  # nothing of it is there
+
+
+def test_a_check_up_says_which_areas_were_not_judged_anew(run: Path, tmp_path: Path) -> None:
+    packed(run, tmp_path / "x.tar.gz", max_bytes=2_000)
+    pack = open_pack(tmp_path / "x.tar.gz", tmp_path / "cache")
+    found = check_up(discover(pack.run), AnalysisOptions(jobs=1), default_criteria())
+    recorded = {area.area: area.recorded for area in found.areas}
+    assert recorded["performance"] == MADE and recorded["memory"] == ""
+    line = next(line for line in lines_of(found, "en") if "Performance" in line and "!" in line)
+    assert f"as recorded on {MADE}, not judged anew" in line
+    assert "记录于 " + MADE in "".join(
+        one.headline
+        for one in check_up(discover(pack.run), AnalysisOptions(jobs=1, lang="zh"), default_criteria()).areas
+    )
+    for format_name in ("junit", "html", "md", "json"):
+        text = "".join(render_whole(dossier_of(found), format_name, version="1"))
+        assert f"as recorded on {MADE}, not judged anew" in text.replace("\\", ""), format_name
 
 
 def test_an_area_asked_otherwise_is_incomplete(run: Path, tmp_path: Path) -> None:
@@ -366,12 +395,80 @@ def test_any_damage_is_told(
     )
 )
 def test_any_recorded_report_is_read_or_told(tmp_path_factory: pytest.TempPathFactory, body: Any) -> None:
-    import json
-
     path = tmp_path_factory.getbasetemp() / "report.json"
     path.write_text(json.dumps(body))
     with pytest.raises(InputError):
         read_recorded(path)
+
+
+@pytest.mark.parametrize("where", ["figures", "counts", "artifacts"])
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1e999"])
+def test_numbers_that_no_report_has_are_told(run: Path, tmp_path: Path, where: str, number: str) -> None:
+    packed(run, tmp_path / "x.tar.gz", max_bytes=2_000)
+    pack = open_pack(tmp_path / "x.tar.gz", tmp_path / "cache")
+    path = pack.folder / "reports/performance-0000.json"
+    body = json.loads(path.read_text())
+    read_recorded(path)
+    place = {
+        "figures": body["findings"][0]["figures"],
+        "counts": body["counts"],
+        "artifacts": body["artifacts"][0],
+    }[where]
+    place["size_bytes"] = "HERE"
+    if (where, number) == ("figures", "1e999"):
+        return  # what is infinite is a figure
+    path.write_text(json.dumps(body).replace('"HERE"', number))
+    with pytest.raises(InputError):
+        read_recorded(path)
+
+
+def test_a_pack_of_which_somebody_cleared_a_part_is_unpacked_again(tmp_path: Path) -> None:
+    """Caches are cleared by others: what is missing there was not left out by the pack."""
+    pack = opened(made(GOOD), tmp_path)
+    (pack.run / "a.log").unlink()
+    assert (opened(made(GOOD), tmp_path).run / "a.log").read_bytes() == b"one"
+    (pack.folder / NAME).unlink()  # a removal that was killed
+    again = opened(made(GOOD), tmp_path)
+    assert (again.run / "a.log").read_bytes() == b"one" and not list(again.folder.parent.glob(".part-*"))
+
+
+def test_a_cache_that_is_read_only_serves_what_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    before = opened(made(GOOD), tmp_path)
+    monkeypatch.setattr(os, "utime", refuse)
+    assert opened(made(GOOD), tmp_path).folder == before.folder
+
+
+def test_folders_that_vanish_while_old_ones_are_cleared_are_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another npulse unpacks beside: its folder is there when names are listed, and has another one later."""
+    part = tmp_path / "packs" / ".part-other"
+    part.mkdir(parents=True)
+    usual = Path.is_dir
+
+    def vanishing(path: Path) -> bool:
+        found = usual(path)
+        if path == part and found:
+            path.rmdir()
+        return found
+
+    monkeypatch.setattr(Path, "is_dir", vanishing)
+    clear(tmp_path / "packs", 0.0)
+    assert not part.exists()
+
+
+def test_a_run_with_a_name_of_several_parts_is_refused(tmp_path: Path) -> None:
+    """Nobody would know it again as the run of a pack: what was left out would count as not recorded."""
+    content = b"x"
+    listed = (PackedFile("run/a/job/a.log", 1, hashlib.sha256(content).hexdigest()),)
+    manifest = PackManifest("a/job", "/a/job", MADE, "1", files=listed)
+    with pytest.raises(InputError, match="several parts"):
+        read_pack_manifest(manifest_text(manifest).encode(), "x")
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
