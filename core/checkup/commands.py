@@ -33,11 +33,11 @@ def facts_of_run(run: Run) -> RunFacts:
     return RunFacts(str(run.path)) if told is None else RunFacts(str(run.path), told.command, told.archive)
 
 
-def capture_command(facts: RunFacts, kind: str, *, name: str = "") -> str:
+def capture_command(facts: RunFacts, kind: str, *, name: str = "", options: Sequence[str] = ()) -> str:
     """`npulse capture KIND` as it would be typed for this run; kind: one of KINDS, name: of the round."""
     where = ["--archive", facts.archive] if facts.archive else []
     where += ["--name", name] if name else []
-    return _typed(["npulse", "capture", kind, *where, "--", *(facts.command or _PLACEHOLDER)])
+    return _typed(["npulse", "capture", kind, *where, *options, "--", *(facts.command or _PLACEHOLDER)])
 
 
 def area_command(facts: RunFacts, command: str, round_name: str = "") -> str:

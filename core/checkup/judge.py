@@ -210,10 +210,20 @@ def _result(
         unit=criterion.unit,
         subject=seen.subject,
         why=why,
-        next_step=capture_command(facts, kind) if seen.value is None and kind in KINDS else "",
+        next_step=_gets(facts, criterion, seen) if seen.value is None and kind in KINDS else "",
         limit=limit,
         is_higher_better=criterion.sense == "at least",
     )
+
+
+def _gets(facts: RunFacts, criterion: Criterion, seen: Measured) -> str:
+    """The command that records what a criterion is about."""
+    if seen.why == "no-golden":
+        return capture_command(facts, criterion.area, name="golden")
+    return capture_command(facts, criterion.area, options=_OPTIONS_OF.get(criterion.id, ()))
+
+
+_OPTIONS_OF = {"memory.leaked_bytes": ("--set", "leak-check=yes")}
 
 
 def criterion_state(criterion: Criterion, limit: float | None, seen: Measured) -> Verdict:
@@ -262,7 +272,7 @@ def _missing(
     if lacking is None:
         return "", ""
     title = lacking.title[lang == "zh"]
-    return say(TEXTS, "missing-criterion", lang, title=title), lacking.next_step
+    return say(TEXTS, "missing-criterion", lang, title=title, why=lacking.why), lacking.next_step
 
 
 def _headline(

@@ -83,8 +83,16 @@ def _steps(reports: Sequence[Report]) -> Measured:
     return Measured(float(n_steps(reports)))
 
 
+def looked_for_leaks(report: Report) -> bool:
+    """Whether 0 leaks are more than a check that was never made: leaks, their total, or the round's manifest
+    say that there was one."""
+    return bool(report.counts.get("leaks")) or bool(
+        {"leaks_match_the_total", "looked_for_leaks"} & report.summary.keys()
+    )
+
+
 def _leaked(reports: Sequence[Report]) -> Measured:
-    looked = [r for r in reports if r.counts.get("leaks") or "leaks_match_the_total" in r.summary]
+    looked = [report for report in reports if looked_for_leaks(report)]
     if not looked:
         return Measured(None, "unknown", why="no-leak-check")
     n = sum(report.counts.get("leaked_bytes", 0) - _accepted_bytes(report) for report in looked)
@@ -137,7 +145,7 @@ def _summary(key: str, worst: Callable[[Sequence[float]], float]) -> Take:
         values = [report.summary.get(key) for report in reports]
         numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
         if len(numbers) < len(reports) or not numbers or not all(map(math.isfinite, numbers)):
-            return NOTHING
+            return NOTHING if key == "step_ms" else Measured(None, "unknown", why="no-serving")
         return Measured(worst(numbers), subject=str(reports[-1].summary.get("profile", "")))
 
     return take

@@ -37,6 +37,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "no-figure": ("not recorded", "未记录"),
     "no-cosine": ("no cosine: {reason}", "没有余弦：{reason}"),
     "no-golden": ("no golden capture beside it", "没有对应的 golden 采集"),
+    "no-serving": (
+        "not recorded: mark ranges prefill and decode in the script, or write it into round.toml",
+        "未记录：在脚本中标记 prefill 与 decode 区间，或写入 round.toml",
+    ),
     "no-leak-check": ("no log says that leaks were looked for", "没有日志表明做过泄漏检查"),
     "lower-bound": ("not all could be read: it may be more", "未能全部读取：实际可能更多"),
     # what is missing
@@ -53,7 +57,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "missing-overflow": ("no dump and no overflow record", "没有 dump 或溢出记录"),
     "missing-memory": ("no log of a sanitizer or of the runtime", "没有 sanitizer 或运行时日志"),
     "missing-performance": ("no exported profile", "没有已导出的 profile"),
-    "missing-criterion": ("{title}: not recorded", "{title}：未记录"),
+    "missing-criterion": ("{title}: {why}", "{title}：{why}"),
     "missing-steps": ("{n} of {needed} steps looked at", "已查看 {n} / {needed} 步"),
     # why an area is opened first
     "why-device": (

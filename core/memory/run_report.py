@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import with_problems
+from npulse.core.formats.manifest import read_record
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.kinds import KINDS
-from npulse.core.run.model import Run
+from npulse.core.run.manifest import manifest_of
+from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import Reports, Selection, ranks_hint, selections_of
 
 from .analyse import Memory, OnUpdate, analyse
@@ -88,8 +92,28 @@ def look(
     )
 
 
+_LEAK_CHECKS = ("leak-check", "check-device-heap", "check-cann-heap")
+"""Options of msSanitizer with which it looks for leaks; where there are none it says nothing of them."""
+
+
+def looked_for_leaks(run: Run, artifacts: Sequence[Artifact]) -> bool:
+    """Whether the round's own manifest says that msSanitizer looked for leaks."""
+    manifest = manifest_of(artifacts)
+    if manifest is None:
+        return False
+    try:
+        record = read_record(manifest.path, root=run.path if run.path.is_dir() else None)
+    except InputError:
+        return False
+    asked = record.request.get("settings")
+    settings = asked if isinstance(asked, Mapping) else {}
+    return record.tool == "mssanitizer" and any(settings.get(one) == "yes" for one in _LEAK_CHECKS)
+
+
 def _area_report(run: Run, chosen: Selection, found: Memory, options: AnalysisOptions) -> AreaReport:
     told = report(found, lang=options.lang, tables=options.tables)
+    if looked_for_leaks(run, chosen.artifacts):
+        told = replace(told, summary={**told.summary, "looked_for_leaks": True})
     logs = [a.relative for a in chosen.artifacts if a.kind in LOGS]
     return AreaReport(chosen.round, ", ".join(logs[:4]), with_problems(told, run.problems))
 

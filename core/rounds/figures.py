@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from npulse.core.checkup.measured import looked_for_leaks
 from npulse.core.figures import number, time_text
 from npulse.core.findings import Report, Verdict
 
@@ -159,10 +160,6 @@ def _is_compared(report: Report) -> bool:
     return report.golden is not None
 
 
-def _looked_for_leaks(report: Report) -> bool:
-    return bool(report.counts.get("leaks")) or "leaks_match_the_total" in report.summary
-
-
 def _rank(report: Report) -> str:
     return str(report.summary.get("rank", ""))
 
@@ -185,7 +182,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("n_memory_sites", "memory", ("mem. sites", "内存位置"), "lower", "", True, _count("sites")),
     Figure(
         *("leaked_bytes", "memory", ("leaked B", "泄漏字节"), "lower", "", True),
-        _count("leaked_bytes", _looked_for_leaks),
+        _count("leaked_bytes", looked_for_leaks),
     ),
     Figure(
         *("first_token_ms", "performance", ("1st token ms", "首 token ms"), "lower", "ms", False),

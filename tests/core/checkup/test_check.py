@@ -89,6 +89,28 @@ def test_versions_in_a_manifest_are_an_environment(tmp_path: Path) -> None:
     assert environment.reports[0].round == "a_20260101-000000"
 
 
+@pytest.mark.parametrize(
+    ("tool", "settings", "state"),
+    [
+        ("mssanitizer", "leak-check = 'yes'", "pass"),
+        ("mssanitizer", "check-cann-heap = 'yes'", "pass"),
+        ("mssanitizer", "leak-check = 'no'", "unknown"),
+        ("mssanitizer", "", "unknown"),
+        ("msprof", "leak-check = 'yes'", "unknown"),
+    ],
+)
+def test_a_leak_check_that_found_none_passes_where_the_manifest_tells_of_it(
+    tmp_path: Path, tool: str, settings: str, state: str
+) -> None:
+    """A clean log says nothing of leaks: whether they were looked for is known by the tool's settings."""
+    folder = tmp_path / "sanitizer" / "a_20260101-000000"
+    write(folder / "raw" / "mssanitizer.log", log())
+    write(folder / "round.toml", f'schema = 1\ntool = "{tool}"\n[request.settings]\n{settings}\n')
+    write(tmp_path / "c.toml", "[memory]\nleaked_bytes = 0\n")
+    found = check(tmp_path, tmp_path / "c.toml")
+    assert {one.id: one.state for one in found.found.areas[4].criteria}["memory.leaked_bytes"] == state
+
+
 def test_every_area_is_told_as_soon_as_it_is_known(tmp_path: Path) -> None:
     write(tmp_path / "mssanitizer.log", log(FAULT))
     told: list[tuple[str, str]] = []

@@ -216,6 +216,12 @@ def test_leaks_that_nobody_looked_for_are_not_zero() -> None:
     }
     found = check("[memory]\nleaked_bytes = 0", memory=plain)
     assert (found.state, result(found, "memory.leaked_bytes").shown) == ("unknown", "?")
+    assert " --set leak-check=yes -- python infer.py" in area_in(found, "memory").next_step
+    assert area_in(found, "memory").missing == "leaked bytes: no log says that leaks were looked for"
+    summary = {"is_complete": True, "looked_for_leaks": True}
+    looked = of("memory", "pass", counts={"errors": 0}, summary=summary)
+    found = check("[memory]\nleaked_bytes = 0", memory=looked)
+    assert (found.state, result(found, "memory.leaked_bytes").value) == ("pass", 0)
     leak = memory("fail", finding("memory", rule="memory.leak"), errors=1, leaks=2, leaked_bytes=5184)
     told = result(check(None, memory=leak), "memory.leaked_bytes")
     assert (told.value, told.shown, told.state) == (5184, "5,184 bytes", "fail")
@@ -244,6 +250,8 @@ def test_times_and_rates_as_the_user_sets_them(line: str, value: Any, state: str
     if state == "unknown":
         command = "npulse capture performance --archive '/data/my run' -- python infer.py --n 2"
         assert area_in(found, "performance").next_step == command
+        hint = "mark ranges prefill and decode in the script"
+        assert hint in area_in(found, "performance").headline, "a profile alone has no tokens"
 
 
 # ---- whose figures count ----
