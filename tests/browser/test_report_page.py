@@ -24,7 +24,8 @@ ATTACK = (
 
 
 CHARTS = {
-    *("heat-precision", "chart-layers", "chart-rounds"),  # error of layers x ranks; cosine over both
+    *("heat-precision", "heat-precision-1", "heat-precision-2"),  # error of layers x ranks, a map a round
+    *("chart-layers", "chart-rounds"),  # cosine over both
     *("chart-headroom", "heat-overflow", "chart-operators", "rounds-n_overflow_origins"),
 }
 

@@ -18,6 +18,8 @@ from .parts import verdict
 from .texts import TEXTS
 
 MAX_CARDS = 64
+MAX_HEAT_MAPS = 6
+"""Of the newest rounds; the curves hold all of them."""
 _CARD_COLUMNS = (
     *("subject", "name", "health", "state", "temperature_c", "power_w", "ai_core_percent"),
     *("used_mb", "total_mb", "findings", "side"),
@@ -54,11 +56,8 @@ def _with_table(told: Sequence[AreaReport], name: str) -> list[tuple[str, Table]
 def _precision(told: Sequence[AreaReport], lang: Lang) -> Iterator[Html]:
     tables = _with_table(told, "precision")
     if tables:
-        label, newest = tables[-1]
-        yield _heat("precision", label, data.precision_heat(newest), lang)
-        if len(tables) > 1:
-            label, before = tables[-2]
-            yield _heat("precision-before", label, data.precision_heat(before), lang)
+        for back, (label, one) in enumerate(reversed(tables[-MAX_HEAT_MAPS:])):
+            yield _heat(f"precision-{back}" if back else "precision", label, data.precision_heat(one), lang)
         shown = data.cosine_curve(tables)
         if shown.lines:
             title = say(TEXTS, "curve-title", lang)
