@@ -7,6 +7,7 @@ Two small tables, read from the top. An area leads as soon as its state is the s
     memory        a failed kernel, an access out of bounds: values change anywhere
     overflow      NaN explains bad cosines
     precision     wrong results: times of them mean nothing
+    overflow      too few steps were looked at
     memory        leaks, held memory, what could not be judged: no value is changed by it
     performance   last
     plugin        what plug-ins say that belongs to no area
@@ -36,6 +37,15 @@ def corrupts(state: AreaState) -> bool:
     )
 
 
+def blew_up(state: AreaState) -> bool:
+    """Whether NaN, Inf or saturation was found: too few steps that were looked at are none."""
+    return any(
+        finding.severity == "error" and finding.area == "overflow"
+        for one in state.reports
+        for finding in one.report.findings
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """An area that explains those behind it. why: key of the text that says so. when: None for always."""
@@ -49,8 +59,9 @@ CAUSES: tuple[Cause, ...] = (
     Cause("device", "why-device"),
     Cause("environment", "why-environment"),
     Cause("memory", "why-corruption", corrupts),
-    Cause("overflow", "why-overflow"),
+    Cause("overflow", "why-overflow", lambda state: state.state != "fail" or blew_up(state)),
     Cause("precision", "why-precision"),
+    Cause("overflow", "why-steps"),
     Cause("memory", "why-memory"),
     Cause("performance", "why-performance"),
     Cause("plugin", "why-plugin"),
@@ -72,7 +83,7 @@ DISTRUST: tuple[Distrust, ...] = (
     Distrust("device", _FAIL, frozenset(("precision", "overflow", "memory", "performance"))),
     Distrust("device", frozenset(("warn",)), frozenset(("performance",))),  # hot, slow, shared with others
     Distrust("memory", _FAIL, frozenset(("precision", "overflow", "performance")), corrupts),
-    Distrust("overflow", _FAIL, frozenset(("performance",))),
+    Distrust("overflow", _FAIL, frozenset(("performance",)), blew_up),
     Distrust("precision", _FAIL, frozenset(("performance",))),
 )
 

@@ -73,6 +73,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "算子异常或越界会改写任意数值：先于 NaN 和余弦处理",
     ),
     "why-overflow": ("NaN or Inf explains bad cosines behind it", "NaN 或 Inf 可以解释其后的余弦异常"),
+    "why-steps": ("too few steps were looked at", "已查看的步数不够"),
     "why-precision": (
         "results are wrong: times mean nothing before they are right",
         "结果有误：修正之前时间数据没有意义",

@@ -184,6 +184,16 @@ def test_steps_are_told_and_a_minimum_can_be_asked_for() -> None:
     short = check("[overflow]\nmin_steps = 7", overflow=report)
     assert enough.state == "pass" and short.state == "fail"
     assert area_in(short, "overflow").missing == "6 of 7 steps looked at"
+    assert (short.first, short.why_first) == ("overflow", "too few steps were looked at")
+    wrong = of("precision", "fail", finding("precision"), golden="golden")
+    both = check(
+        "[overflow]\nmin_steps = 7",
+        overflow=report,
+        precision=wrong,
+        performance=in_state("performance", "warn"),
+    )
+    assert both.first == "precision", "nothing blew up in the steps that were looked at"
+    assert area_in(both, "performance").distrusted_by == "precision"
 
 
 def test_all_rounds_of_an_evaluation_set_count_where_the_file_says_so() -> None:
