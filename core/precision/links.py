@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from npulse.core.calls.content import content_of, inverse, producers
 
-from .rows import BY_STATISTICS, BY_TENSOR, FIGURES, LINKED, Rows
+from .rows import BY_STATISTICS, BY_TENSOR, FIRST_READ, LINKED, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def share_measurements(rows: Rows, links: Links) -> None:
     """Give a row that only statistics speak for the figures of a measured row with the same two tensors.
 
     Where a consumer's elements were captured and its producer's were not (or the other way round), and both
-    sides say that the two hold the same content, one measurement speaks for both.
+    sides say that the two hold the same content, one measurement speaks for both. Figures of the second read
+    are left out: it comes later, but for kept results, which must not say more than those that were measured.
     """
     pairing = rows.pairing
     t, g = pairing.target_leaf, pairing.golden_leaf
@@ -67,7 +68,7 @@ def share_measurements(rows: Rows, links: Links) -> None:
 
 
 def _copy(rows: Rows, source: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
-    for name in FIGURES:
+    for name in FIRST_READ:
         rows.figures[name][other] = rows.figures[name][source]
         rows.computed[name][other] = rows.computed[name][source]
     rows.verdict[other], rows.reason[other] = rows.verdict[source], rows.reason[source]

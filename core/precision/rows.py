@@ -52,6 +52,8 @@ FIGURES = (
 )
 """Figure columns of `Rows.figures`; all float64, absent until computed. Counts are whole numbers."""
 
+FIRST_READ = tuple(name for name in FIGURES if name not in ("ulp_max", "passes_at"))
+"""Those that are known after the first read; the others come with the examination of a tensor."""
 COUNTS = frozenset(n for n in FIGURES if n.startswith(("n_", "nan_", "inf_", "nonfinite"))) | {
     "zero_reference"
 }

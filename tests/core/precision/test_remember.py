@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from npulse.core.cache import Cache, Entry
 from npulse.core.precision import remember
 from npulse.core.precision.compare import Settings, compare_captures, tensor_jobs
-from npulse.core.precision.rows import FIGURES, Rows, new_rows, tensor_rows
+from npulse.core.precision.rows import FIGURES, LINKED, Rows, new_rows, tensor_rows
 from npulse.core.precision.work import TensorJob
 from npulse.core.run.sides import CapturePair, pair_of
 
@@ -44,6 +45,24 @@ def kept(pair: CapturePair, cache: Cache) -> tuple[Rows, list[TensorJob], Entry]
     entry = remember.load(cache, key, jobs)
     assert entry is not None
     return rows, jobs, entry
+
+
+def test_a_row_that_is_told_by_another_one_is_the_same_from_kept_results(
+    pair: CapturePair, tmp_path: Path
+) -> None:
+    """The output of the fault was not stored; its consumer's input, which was, speaks for it."""
+    for side in ("target", "golden"):
+        (path,) = (tmp_path / side).rglob("dump.json")
+        dump = json.loads(path.read_text())
+        (output,) = dump["data"][FAULT.place]["output"]
+        (path.parent / "dump_tensor_data" / output.pop("data_name")).unlink()
+        path.write_text(json.dumps(dump))
+    pair, cache = pair_of(pair.target_root, pair.golden_root), Cache(tmp_path / "cache")
+    first, again = (compare_captures(pair, Settings(cache=cache)).ranks[0].rows for _ in ("measured", "kept"))
+    assert (first.basis == LINKED).any()
+    for name in FIGURES:
+        assert first.computed[name].tolist() == again.computed[name].tolist(), name
+        np.testing.assert_array_equal(first.figures[name], again.figures[name])
 
 
 def test_everything_comes_back(pair: CapturePair, tmp_path: Path) -> None:
