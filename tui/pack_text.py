@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from npulse.core.figures import size_text
 from npulse.core.packs.notes import Notes
@@ -31,12 +33,13 @@ TEXTS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def pack_lines(pack: OpenedPack, notes: Notes, lang: Lang) -> tuple[str, ...]:
-    """The lines, safe to show. InputError where a report of the pack cannot be read."""
-    return tuple(safe_text(line, 1_000) for line in _lines(pack, notes, lang))
+def pack_lines(pack: OpenedPack, notes: Notes, lang: Lang, given: Path) -> tuple[str, ...]:
+    """The lines, safe to show; given: the path that was typed. InputError where a report of the pack cannot
+    be read."""
+    return tuple(safe_text(line, 1_000) for line in _lines(pack, notes, lang, given))
 
 
-def _lines(pack: OpenedPack, notes: Notes, lang: Lang) -> Iterator[str]:
+def _lines(pack: OpenedPack, notes: Notes, lang: Lang, given: Path) -> Iterator[str]:
     made = pack.manifest
     yield say(TEXTS, "of", lang, path=made.path, made=made.made, npulse=made.npulse)
     if made.same:
@@ -57,6 +60,6 @@ def _lines(pack: OpenedPack, notes: Notes, lang: Lang) -> Iterator[str]:
     if notes.marks:
         yield say(TEXTS, "marks", lang, n=len(notes.marks))
     for name, steps in notes.recordings.items():
-        yield say(TEXTS, "recording", lang, name=name, n=len(steps), path="x.tar.gz")
+        yield say(TEXTS, "recording", lang, name=name, n=len(steps), path=shlex.quote(str(given)))
     yield ""
     yield say(TEXTS, "go-on", lang)

@@ -1,7 +1,8 @@
 """Recordings: what was done in the workbench, as lines that can be done again.
 
-A line is the id of an action, or `type:` and a line that was typed (a filter, a note). What reaches out of
-the workbench (starts a capture or an editor, writes a file, opens another run) is never done again.
+A line is the id of an action, `type:` and a line that was typed (a filter, a note), or `round:` and the name
+of the round that was shown when it began: a run opens on its newest one, the demo on its first. What reaches
+out of the workbench (starts a capture or an editor, writes a file, opens another run) is never done again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from npulse.core.text import safe_text
 
 from .actions import BY_ID
 
-TYPED = "type:"
+TYPED, ROUND = "type:", "round:"
 MAX_BYTES = 4 << 20
 MAX_STEPS = 10_000
 UNLOGGED_SCOPES = frozenset(("entry", "pick", "ask"))
@@ -26,7 +27,7 @@ _REACHING_OUT = frozenset(("pane.export", "pane.edit", "pane.copy", "memory.root
 
 def is_replayable(step: str) -> bool:
     """Whether a step of a recording is done again; what is not known is not."""
-    if step.startswith(TYPED):
+    if step.startswith((TYPED, ROUND)):
         return True
     action = BY_ID.get(step)
     if action is None or action.scope in (*UNLOGGED_SCOPES, "capture"):
@@ -46,7 +47,7 @@ def read_recording(path: Path) -> tuple[str, ...]:
         raise InputError(f"a recording of more than {MAX_STEPS:,} steps is not read", path=path)
     for number, line in enumerate(lines, 1):
         word = line.rstrip("\r")
-        if word.strip() and not word.startswith(("#", TYPED)) and word not in BY_ID:
+        if word.strip() and not word.startswith(("#", TYPED, ROUND)) and word not in BY_ID:
             shown = safe_text(word, 60)
             raise InputError(f"'{shown}' is no action", path=path, line=number, hint="npulse keys lists them")
     return steps
@@ -67,6 +68,11 @@ def recording_of(told: str, kept: Mapping[str, Sequence[str]]) -> tuple[str, ...
 def typed(text: str) -> str:
     """The step that types a line."""
     return TYPED + safe_text(text)
+
+
+def start(area: str, round_name: str) -> tuple[str, ...]:
+    """The steps that bring a run to where a recording began: its pane, and its round where it has one."""
+    return (f"pane.{area}", *([ROUND + safe_text(round_name)] if round_name else ()))
 
 
 def shown_steps(steps: Iterable[str], most: int = 5) -> str:

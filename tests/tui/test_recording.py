@@ -66,7 +66,7 @@ async def test_a_recording_goes_through_a_pack_to_the_same_screen(
         await stands(app, pilot)
         (steps,) = store.recordings(str(run)).values()
         shown, marks = screen_text(app), app.marks()
-    assert steps == ("pane.filter", "type:Mat", "pane.mark", "pane.note", "type:look")
+    assert steps == ("pane.performance", "pane.filter", "type:Mat", "pane.mark", "pane.note", "type:look")
     assert list(marks.values()) == ["look"]
     notes = Notes({}, store.recordings(str(run)))
     options = AnalysisOptions(jobs=1)
@@ -75,8 +75,10 @@ async def test_a_recording_goes_through_a_pack_to_the_same_screen(
 
     elsewhere = open_pack(tmp_path / "x.tar.gz", tmp_path / "cache").run
     monkeypatch.setenv("NPULSE_STATE_DIR", str(tmp_path / "there"))
-    greeting = _taken_over(elsewhere, "en")
-    assert str(run) in greeting[0] and any("--replay" in line for line in greeting)
+    greeting = _taken_over(elsewhere, "en", tmp_path / "x.tar.gz")
+    assert str(run) in greeting[0] and any(
+        f"npulse {tmp_path}/x.tar.gz --replay" in line for line in greeting
+    )
     there = StateStore(tmp_path / "there")
     (name,) = there.recordings(str(elsewhere))
     recording = recording_of(name, there.recordings(str(elsewhere)))
@@ -87,7 +89,26 @@ async def test_a_recording_goes_through_a_pack_to_the_same_screen(
         again.clear_notifications()
         await pilot.pause()
         assert screen_text(again).split("\n")[1:] == shown.split("\n")[1:]  # the first line is the path
-        assert again.marks() == marks and told == ["Done again: 5 of 5 steps."]
+        assert again.marks() == marks and told == ["Done again: 6 of 6 steps."]
+
+
+async def test_a_recording_begins_on_the_round_on_which_it_was_made(tmp_path: Path) -> None:
+    """The demo opens on its first round, a folder on its newest."""
+    for name in ("round1", "round2"):
+        profile(tmp_path / name)
+    store = StateStore(tmp_path / "here")
+    app = app_on(tmp_path, store, first_round=0)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await stands(app, pilot)
+        await pilot.press("j", "ctrl+k")
+        await stands(app, pilot)
+    (steps,) = store.recordings(str(tmp_path)).values()
+    assert steps == ("pane.performance", "round:round1", "move.down")
+    again = app_on(tmp_path, store, recording=steps)
+    async with again.run_test(size=(100, 30)) as pilot:
+        await stands(again, pilot)
+        assert again.round_index == 0
+        assert await again.replay(["round:gone"]).wait() == ["round:gone"] and again.round_index == 0
 
 
 async def test_a_pack_that_holds_less_says_so_above_every_pane(

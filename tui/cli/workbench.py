@@ -84,7 +84,7 @@ def open_workbench(
     """Open the workbench; without a terminal (or with --plain) print what it would show."""
     if path is not None and not os.path.lexists(path):
         raise InputError("no such file or folder", path=path, hint="npulse --help lists the commands")
-    path = opened(path) if path is not None else None
+    given, path = path, opened(path) if path is not None else None
     for root in source_roots:
         if not root.is_dir():
             raise InputError("not a folder", path=root, hint="--source-root takes folders with sources")
@@ -109,14 +109,15 @@ def open_workbench(
         no_cache,
         source_roots=source_roots,
         followed=followed,
-        greeting=_taken_over(path, lang) if path is not None else (),
+        greeting=_taken_over(path, lang, given) if path is not None else (),
         replay=replay,
         pause_s=replay_pause_s,
     )
 
 
-def _taken_over(path: Path, lang: Lang) -> tuple[str, ...]:
-    """Of an opened pack: what to say first. Its marks and recordings become those of the unpacked run."""
+def _taken_over(path: Path, lang: Lang, given: Path | None = None) -> tuple[str, ...]:
+    """Of an opened pack (given: as it was named): what to say first. Its marks and recordings become those of
+    the unpacked run."""
     from npulse.core.packs.notes import read_notes
     from npulse.core.packs.opening import pack_of
 
@@ -133,7 +134,7 @@ def _taken_over(path: Path, lang: Lang) -> tuple[str, ...]:
     for name, steps in notes.recordings.items():
         if name not in kept:
             store.keep_recording(run, name, steps)
-    return pack_lines(pack, notes, lang)
+    return pack_lines(pack, notes, lang, given or path)
 
 
 def open_demo(name: str | None, *, lang: Lang, plain: bool, jobs: int = 0, no_cache: bool = False) -> int:

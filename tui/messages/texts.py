@@ -895,8 +895,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "note.unsaved": ("The note is not kept yet. Throw it away?", "备注尚未保存。要放弃吗？"),
     "recording.none": ("Nothing was done here yet.", "尚无操作可记录。"),
     "recording.kept": (
-        "Kept {n:,} steps as {name}: npulse PATH --replay {name}; npulse pack takes it along.",
-        "已将 {n:,} 步操作保存为 {name}：npulse PATH --replay {name}；npulse pack 会一并打包。",
+        "Kept {n:,} steps: {command}; npulse pack takes them along.",
+        "已保存 {n:,} 步操作：{command}；npulse pack 会一并打包。",
     ),
     "replay.done": ("Done again: {n:,} of {n_steps:,} steps.", "重放完成：{n:,} / {n_steps:,} 步。"),
     "replay.stopped": (
