@@ -67,21 +67,28 @@ def run(argv: list[str]) -> int:
         return _usage_or_crash(error)
 
 
-_VALUE_OPTIONS = (
-    *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
-    *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
-    *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
-    *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
-    *("--port", "--host", "--token", "--title", "-t"),
-    *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
+_VALUE_OPTIONS = frozenset(
+    (
+        *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
+        *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
+        *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
+        *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
+        *("--port", "--host", "--token", "--title", "-t", "--run", "--mark-baseline"),
+        *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
+        *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
+        *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
+    )
 )
-"""Options that may stand in front of the command together with a value."""
+"""Options that may stand in front of the command together with a value; a test asks the commands."""
 
 
-_PATH_OPTIONS = (
-    *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden"),
-    *("--archive", "--plugin", "--silence"),
+_PATH_OPTIONS = frozenset(
+    (
+        *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden", "--run"),
+        *("--archive", "--plugin", "--silence", "--keep-input", "--name-list", "--from", "--cwd"),
+    )
 )
+"""Options whose value is a path."""
 
 
 def _refuse_empty(argv: list[str]) -> None:

@@ -8,18 +8,21 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
+from typer.models import TyperPath
 
 from npulse.core.areas import all_rules
 from npulse.core.text import safe_text
 from npulse.tui.actions import ACTIONS
 from npulse.tui.cli import workbench
-from npulse.tui.cli.main import run
+from npulse.tui.cli.main import _PATH_OPTIONS, _VALUE_OPTIONS, run
+from npulse.tui.cli.root import app
 from npulse.tui.cli.workbench import _make_pane
 from npulse.tui.panes import make_pane
 from npulse.tui.panes.memory.pane import MemoryPane
@@ -648,6 +651,30 @@ def test_next_steps_name_no_pane_that_is_not_built() -> None:
     for key, texts in TEXTS.items():
         if key.startswith("next-"):
             assert not [a.id for a in AREAS if not a.is_built and f"{a.title[0]} pane" in texts[0]], key
+
+
+def test_what_may_stand_in_front_of_a_command_is_what_commands_take() -> None:
+    def options(command: Any) -> Iterator[Any]:
+        yield from (one for one in command.params if one.param_type_name == "option" and not one.is_flag)
+
+    def all_options(command: Any) -> Iterator[Any]:
+        yield from options(command)
+        for inner in getattr(command, "commands", {}).values():
+            yield from all_options(inner)
+
+    def names(found: Iterable[Any]) -> set[str]:
+        return {name for one in found for name in one.opts}
+
+    root = typer.main.get_command(app)
+    commands = root.commands.values()  # type: ignore[attr-defined]
+    assert names(one for command in commands for one in options(command)) == _VALUE_OPTIONS
+    paths = names(one for one in all_options(root) if isinstance(one.type, TyperPath))
+    assert paths <= _PATH_OPTIONS <= names(all_options(root))
+
+
+def test_an_option_may_stand_in_front_of_its_command(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["--run", str(tmp_path), "--lang", "en", "guide", "slow"]) == 0
+    assert "slow:" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
