@@ -218,7 +218,7 @@ BESIDE: Mapping[str, tuple[str, str]] = {
 
 def area_title(area_id: str, lang: Lang) -> str:
     """What people call an area, or what stands beside them in a check-up; the id where it has no title."""
-    titles = {area.id: area.title for area in AREAS} | BESIDE
+    titles = {**{area.id: area.title for area in AREAS}, **BESIDE}
     return titles[area_id][lang == "zh"] if area_id in titles else area_id
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from npulse.core.device.analyse import MANIFEST, TEXT
+from npulse.core.device.analyse import TEXT
 from npulse.core.device.analyse import analyse as analyse_devices
 from npulse.core.device.criteria import Settings
 from npulse.core.device.warning import Unwell, unwell_in, words_for
@@ -14,6 +14,7 @@ from npulse.core.errors import InputError
 from npulse.core.findings import Location, Related
 from npulse.core.progress import IsCancelled, never_cancelled
 from npulse.core.rules import Rule
+from npulse.core.run.manifest import MANIFEST
 from npulse.core.run.model import Artifact, Run
 from npulse.core.tails import Tails
 

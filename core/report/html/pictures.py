@@ -229,8 +229,8 @@ def _judged(found: Any, lang: Lang) -> Html | None:
     if not isinstance(found, Mapping):
         return None
     value, needs = found.get("value"), str(found.get("needs") or ">")
-    is_number = isinstance(value, float) and needs.startswith((">", "<"))  # a yes is no 1
-    shown = number(value) if is_number else ""
+    is_number = needs.startswith((">", "<"))  # a yes is no 1
+    shown = number(value) if is_number and isinstance(value, float) else ""
     return tag("span", verdict(str(found.get("state", "unknown")), lang), f" {shown}")
 
 
