@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 Lang = Literal["en", "zh"]
@@ -32,6 +32,13 @@ def safe_text(text: str, limit: int = 4096) -> str:
     if text.isascii() and text.isprintable():
         return text
     return text.translate(_UNSAFE)
+
+
+def command_line(words: Iterable[str], limit: int = 1000) -> str:
+    """A command as it would be typed in a shell, safe to show."""
+    import shlex
+
+    return safe_text(shlex.join(words), limit)
 
 
 def columns_of(rows: Sequence[Sequence[str]], *, left: Container[int] = (0,)) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import npulse
+from npulse.pytest_plugin import NpulseRun
 
 pytest_plugins = ["pytester"]
 ROOT = str(Path(npulse.__file__).parents[1])
@@ -99,3 +100,10 @@ def test_nothing_is_loaded_before_a_test_asks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["npulse", "npulse.pytest_plugin"]
+
+
+def test_commands_can_be_pasted_where_names_hold_spaces(tmp_path: Path) -> None:
+    folder = tmp_path / "my job"
+    folder.mkdir()
+    told = NpulseRun(folder, criteria=None).told()
+    assert told[-1] == f"  all of it: npulse check '{folder}'"

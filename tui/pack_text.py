@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from npulse.core.figures import size_text
 from npulse.core.packs.notes import Notes
 from npulse.core.packs.opening import OpenedPack
 from npulse.core.packs.recorded import all_recorded
-from npulse.core.text import Lang, safe_text, say
+from npulse.core.text import Lang, command_line, safe_text, say
 
 SHOWN = 5
 TEXTS: Mapping[str, tuple[str, str]] = {
@@ -60,6 +59,6 @@ def _lines(pack: OpenedPack, notes: Notes, lang: Lang, given: Path) -> Iterator[
     if notes.marks:
         yield say(TEXTS, "marks", lang, n=len(notes.marks))
     for name, steps in notes.recordings.items():
-        yield say(TEXTS, "recording", lang, name=name, n=len(steps), path=shlex.quote(str(given)))
+        yield say(TEXTS, "recording", lang, name=name, n=len(steps), path=command_line([str(given)]))
     yield ""
     yield say(TEXTS, "go-on", lang)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npulse.core.capture.recorded import recorded_command
 from npulse.core.run.model import Run
-from npulse.core.text import safe_text
+from npulse.core.text import command_line
 
 KINDS = ("precision", "overflow", "memory", "performance")
 _PLACEHOLDER = ("python", "train.py")
-_MAX_CELLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +35,15 @@ def capture_command(facts: RunFacts, kind: str, *, name: str = "", options: Sequ
     """`npulse capture KIND` as it would be typed for this run; kind: one of KINDS, name: of the round."""
     where = ["--archive", facts.archive] if facts.archive else []
     where += ["--name", name] if name else []
-    return _typed(["npulse", "capture", kind, *where, *options, "--", *(facts.command or _PLACEHOLDER)])
+    return command_line(["npulse", "capture", kind, *where, *options, "--", *(facts.command or _PLACEHOLDER)])
 
 
 def area_command(facts: RunFacts, command: str, round_name: str = "") -> str:
     """The command of an area for this run and round."""
     chosen = ["--round", round_name] if round_name else []
-    return _typed(["npulse", command, facts.path, *chosen])
+    return command_line(["npulse", command, facts.path, *chosen])
 
 
 def here_command(facts: RunFacts) -> str:
     """The check-up with this machine's cards and environment."""
-    return _typed(["npulse", "check", facts.path, "--here"])
-
-
-def _typed(words: Sequence[str]) -> str:
-    return safe_text(shlex.join(words), _MAX_CELLS)
+    return command_line(["npulse", "check", facts.path, "--here"])

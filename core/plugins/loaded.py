@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from ..errors import NpulseError
 from ..findings import Problem
 from ..progress import IsCancelled, never_cancelled
+from ..text import command_line
 from . import registry
 from .accept import Complaint, Item, items_of
 from .protocols import PluginKind
@@ -112,7 +113,7 @@ def problem_of(plugin: Plugin, complaint: Complaint) -> Problem:
     """The problem that stands for a plug-in, or a part of one, that was not used."""
     hint = _HINTS.get(plugin.state, f"npulse plugin check {plugin.name}")
     if plugin.origin == "file":
-        hint = f"npulse plugin check {plugin.source}"
+        hint = command_line(["npulse", "plugin", "check", plugin.source])
     return Problem(
         label(plugin), "plugin", complaint.message, complaint.line, hint=hint.replace("NAME", plugin.name)
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from npulse.core.areas import area_of
 from npulse.core.findings import Finding, Location, Report, Severity, verdict_from
-from npulse.core.text import Lang, columns_of, safe_text, say
+from npulse.core.text import Lang, columns_of, command_line, safe_text, say
 
 from .chart import series_of, spark_cells
 from .figures import FIGURES
@@ -163,8 +162,8 @@ def _failing(story: Story, lang: Lang) -> Iterator[tuple[int, Finding]]:
         else:
             message = say(TEXTS, "message-misses", lang, area=title, missed=missed)
         chosen = ["--round", row.name] if row.name else []
-        step = shlex.join(["npulse", area.command, str(story.root), *chosen])
-        yield place, _finding(story, row, "fails", "error", message, safe_text(step, 1000))
+        step = command_line(["npulse", area.command, str(story.root), *chosen])
+        yield place, _finding(story, row, "fails", "error", message, step)
 
 
 def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang) -> Iterator[Finding]:
@@ -179,7 +178,7 @@ def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang
         yield _finding(story, row, "open", "note", message, step)
     elif row.facts.outcome == "open":
         folder = (story.root / row.facts.manifest).parent  # whole: the shell is elsewhere
-        step = say(TEXTS, "next-open", lang, folder=safe_text(shlex.quote(str(folder)), 1000))
+        step = say(TEXTS, "next-open", lang, folder=command_line([str(folder)]))
         yield _finding(story, row, "open", "warning", say(TEXTS, "message-open", lang), step)
     for state in ("worse", "better"):
         names = [name for name, told in row.states.items() if told == state]
@@ -199,8 +198,8 @@ def _changed(
         "changes": listed_changes(changes_since(story, row, since), lang),
     }
     message = say(TEXTS, f"message-{state}", lang, **values)
-    command = shlex.join(["npulse", "diff", str(story.root), "--round", since, "--round-b", row.name])
-    step = say(TEXTS, f"next-{state}", lang, command=safe_text(command, 1000))
+    command = command_line(["npulse", "diff", str(story.root), "--round", since, "--round-b", row.name])
+    step = say(TEXTS, f"next-{state}", lang, command=command)
     figures: dict[str, Any] = {}
     for name in names:
         before, after = before_of(story, row, name), row.cells[name]

@@ -134,7 +134,7 @@ class NpulseRun:
 
     def told(self) -> list[str]:
         """The verdict, the first findings with their next step, and the command that shows all of it."""
-        from npulse.core.text import safe_text
+        from npulse.core.text import command_line, safe_text
 
         order = {"error": 0, "warning": 1, "note": 2}
         loud = sorted((f for f in self.findings if f.severity != "note"), key=lambda f: order[f.severity])
@@ -152,9 +152,10 @@ class NpulseRun:
         words = ["npulse", "check", str(self.path)]
         for option, value in (("--criteria", self.criteria), ("--baseline", self.baseline)):
             words += [option, str(value)] if value is not None else []
-        lines.append(f"  all of it: {safe_text(' '.join(words))}")
+        lines.append(f"  all of it: {command_line(words)}")
         if self.golden is not None:
-            lines.append(f"             {safe_text(f'npulse precision {self.path} {self.golden}')}")
+            words = ["npulse", "precision", str(self.path), str(self.golden)]
+            lines.append(f"             {command_line(words)}")
         return lines
 
     def _reports(self) -> list[Report]:

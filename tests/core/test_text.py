@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.text import safe_text, say
+from npulse.core.text import command_line, safe_text, say
 
 
 @given(st.text(), st.integers(1, 50))
@@ -52,3 +52,8 @@ def test_say_fills_in_and_does_not_obey_what_it_fills_in() -> None:
     assert say(texts, "b", "en") == "{literal}"
     with pytest.raises(KeyError):
         say(texts, "c", "en")
+
+
+def test_a_command_as_it_would_be_typed() -> None:
+    assert command_line(["npulse", "check", "my run", "a'b"]) == """npulse check 'my run' 'a'"'"'b'"""
+    assert "\x1b" not in command_line(["npulse", "\x1b[2J"]) and len(command_line(["x" * 2000])) == 1000

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
-from npulse.core.text import Lang, safe_text, say
+from npulse.core.text import Lang, command_line, safe_text, say
 
 from .options import emit, opened, talk, user_cache, version
 from .progress import end_progress, stderr_progress
@@ -81,7 +81,7 @@ def run_pack(path: Path, output: Path, *, max_bytes: int, jobs: int, no_cache: b
     for one in manifest.left_out[:SHOWN]:
         tell("one", size=size_text(one.size_bytes), path=safe_text(one.path), why=one.why)
     talk(f"npulse: {say(TEXTS, 'names', lang)}")
-    tell("open", path=shown)
+    tell("open", path=command_line([str(output)]))
     return 0
 
 
