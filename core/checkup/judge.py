@@ -104,9 +104,13 @@ def _area_state(
     state = worst_verdict((*(report.verdict for report in told), *(one.state for one in results)))
     missing, next_step = _missing(facts, area, told, results, lang, is_recorded)
     origin = _origin(told)
-    if origin is not None and state in ("fail", "warn"):
-        is_own = area == OWN_AREA  # no command shows more of it
-        next_step = origin.next_step if is_own else area_command(facts, command_of(area), reports[-1].round)
+    if told and (state in ("fail", "warn") and origin is not None or state != "pass" and not next_step):
+        if area not in (OWN_AREA, "environment"):
+            next_step = area_command(facts, command_of(area), reports[-1].round)
+        elif origin is not None:  # no command shows more of it
+            next_step = origin.next_step
+        elif area == "environment":
+            next_step = here_command(facts)
     recorded = _recorded(told)
     headline = _headline(area, told, results, missing, lang)
     if recorded:

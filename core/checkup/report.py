@@ -146,7 +146,7 @@ def state_word(area: AreaState, lang: Lang) -> str:
 
 def lines_behind(area: AreaState, lang: Lang) -> Iterator[str]:
     """Of an area that is not well or lacks something: its first finding, trust, what is missing, next."""
-    if area.origin is not None and area.state in ("fail", "warn"):
+    if area.origin is not None and area.state != "pass":
         yield origin_text(area.origin, lang)
     if area.distrusted_by:
         yield say(TEXTS, f"distrust-{area.distrusted_by}", lang)

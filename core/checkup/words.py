@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from npulse.core.areas import AREAS, all_rules, area_of
+from npulse.core.areas import all_rules, area_of
 from npulse.core.findings import Finding
-from npulse.core.plugins.protocols import OWN_AREA
 from npulse.core.text import Lang, safe_text, say
 
 from .texts import TEXTS
 
-_IDS = frozenset(area.id for area in AREAS)
 _LONG = 300
 
 
 def command_of(area: str) -> str:
-    """The word on the command line that opens an area."""
-    if area == OWN_AREA:
-        return "check"
-    return area_of(area).command if area in _IDS else "doctor"
+    """The word on the command line that opens an area of its own command."""
+    return area_of(area).command
 
 
 def origin_text(origin: Finding, lang: Lang) -> str:

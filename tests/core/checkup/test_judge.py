@@ -11,6 +11,7 @@ from npulse.core.analysis import AreaReport
 from npulse.core.checkup.commands import RunFacts
 from npulse.core.checkup.criteria_file import CriteriaFile, default_criteria, parse_criteria
 from npulse.core.checkup.judge import judged
+from npulse.core.checkup.report import lines_behind
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 
 from .area_reports import FILE, finding, in_state, of
@@ -294,6 +295,31 @@ def test_figures_of_a_wrong_run_or_a_bad_card_are_marked(
 def test_what_was_not_recorded_is_not_distrusted() -> None:
     found = check(None, precision=pair(0.5, "fail", finding("precision")))
     assert area_in(found, "performance").is_trusted
+
+
+@pytest.mark.parametrize("area", ["precision", "memory", "performance", "device"])
+@pytest.mark.parametrize("verdict", ["unknown", "incomplete"])
+def test_an_area_that_could_not_judge_all_is_opened_by_its_next_step_too(area: str, verdict: Any) -> None:
+    """What is known of it so far is named as well: it may be all there is to know."""
+    told = finding(area, "warning")
+    found = check(None, **{area: of(area, verdict, told, golden="golden", round_name="r 2")})
+    assert area_in(found, area).next_step == f"npulse {area} '/data/my run' --round 'r 2'"
+    assert any("the.subject" in line for line in lines_behind(area_in(found, area), "en"))
+
+
+def test_an_environment_that_conflicts_is_repaired_by_its_first_finding() -> None:
+    """No command looks at the versions of one round: what a manifest tells, `npulse doctor` is not told."""
+    told = finding("environment", next_step="pip install torch_npu==2.1.0")
+    found = check(None, environment=of("environment", "fail", told, round_name="r2"))
+    assert area_in(found, "environment").next_step == "pip install torch_npu==2.1.0"
+    cut = check(None, environment=of("environment", "incomplete", round_name="r2"))
+    assert area_in(cut, "environment").next_step == "npulse check '/data/my run' --here"
+
+
+def test_a_criterion_that_is_missed_without_a_finding_leads_to_its_area() -> None:
+    slow = of("performance", "pass", summary={"step_ms": 130.0})
+    found = area_in(check("[performance]\nstep_ms = 120\n", performance=slow), "performance")
+    assert (found.state, found.next_step) == ("fail", "npulse performance '/data/my run'")
 
 
 def test_the_next_step_of_a_failing_area_opens_it() -> None:
