@@ -46,7 +46,7 @@ from npulse.core.report.as_json import plain, to_dict
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
 
-from .select import RunFile, files_of, gains_of, select
+from .select import RunFile, files_of, gains_of, select, sources_of
 
 MAX_BYTES = 64 << 20
 NO_NOTES = Notes()
@@ -85,6 +85,8 @@ def make_pack(
     whole = {area.id: _reports(area, run, asked, progress, is_cancelled) for area in _areas()}
     name = _name_of(run)
     told = [one.report for found in whole.values() for one in found]
+    sources = sources_of(run, told)
+    files = tuple({one.path: one for one in (*sources, *files)}.values())
     chosen = select(files, gains_of(told), name, max_bytes, MAX_FILES - 1_000)
     try:
         room = Path(tempfile.mkdtemp(prefix="npulse-pack-", dir=target.parent))

@@ -19,6 +19,7 @@ _TENSOR_SUFFIXES = frozenset((".pt", ".npy", ".bin", ".pth", ".safetensors"))
 _TEXT_SUFFIXES = frozenset((".json", ".jsonl", ".csv", ".txt", ".log", ".toml", ".info", ".yaml", ".yml"))
 _TENSOR_KINDS = ("cann.", "atb.", "msit.dump", "torchair.dump", "msprobe.")
 _BULKY = frozenset(("prof.trace_view", "prof.msprof_trace", "cann.kernel_object"))
+_MAX_SOURCE_BYTES = 1 << 20
 _ENTRIES_AT_MOST = 2_000_000
 
 
@@ -61,6 +62,24 @@ def files_of(run: Run) -> tuple[RunFile, ...]:
         if name not in found and (size := _size(run.path / name)) is not None:
             found[name] = RunFile(name, size, _order(name, kind))
     return tuple(sorted(found.values(), key=lambda one: one.path))
+
+
+def sources_of(run: Run, reports: Iterable[Report]) -> tuple[RunFile, ...]:
+    """Source files of the run that findings show lines of: small regular files, none else of the project."""
+    if not run.path.is_dir():
+        return ()
+    root, found = Path(os.path.abspath(run.path)), {}
+    for finding in (finding for report in reports for finding in report.findings):
+        marked = next((line.number for line in finding.code if line.is_marked), None)
+        path, at, _ = finding.source.partition(f":{marked} ")
+        place = Path(os.path.abspath(path))
+        if marked is None or not at or not place.is_relative_to(root):
+            continue
+        size = _size(place)
+        if size is not None and size <= _MAX_SOURCE_BYTES:
+            name = _below(place, root)
+            found[name] = RunFile(name, size, TEXT)
+    return tuple(found.values())
 
 
 def select(

@@ -143,6 +143,19 @@ def test_an_area_asked_otherwise_is_incomplete(run: Path, tmp_path: Path) -> Non
     assert changes.counts["new"] == changes.counts["gone"] == 0
 
 
+def test_the_source_that_a_finding_shows_is_in_it_and_no_other(run: Path, tmp_path: Path) -> None:
+    project = run / "op_kernel"
+    project.mkdir()
+    for name in ("add.cpp", "secret.cpp"):
+        (project / name).write_text("".join(f"line {n};\n" for n in range(1, 61)))
+    manifest = packed(run, tmp_path / "x.tar.gz")
+    names = [one.path for one in manifest.files if one.path.endswith(".cpp")]
+    assert names == [f"run/{run.name}/op_kernel/add.cpp"]
+    pack = open_pack(tmp_path / "x.tar.gz", tmp_path / "cache")
+    (finding,) = (one for one in told("memory", pack.run).findings if one.severity == "error")
+    assert [line.text for line in finding.code if line.is_marked] == ["line 38;"]
+
+
 def test_part_of_the_tensors_is_as_recorded(sample: Path, tmp_path: Path) -> None:
     texts = sum(one.size_bytes for one in files_of(discover(sample)) if one.order == TEXT)
     manifest = packed(sample, tmp_path / "x.tar.gz", max_bytes=texts + 100_000)
