@@ -45,7 +45,7 @@ def gather(
         reports += state.reports
     story = None
     if options.round_name is None and len(run.rounds) > 1:
-        story = _story(run, options, progress, is_cancelled)
+        story = _story(run, options, criteria, prepare, progress, is_cancelled)
     return Dossier(found, tuple(map(_without_tables_note, reports)), story, title, made)
 
 
@@ -84,11 +84,18 @@ def _earlier(
 
 
 def _story(
-    run: Run, options: AnalysisOptions, progress: ProgressCallback, is_cancelled: IsCancelled
+    run: Run,
+    options: AnalysisOptions,
+    criteria: CriteriaFile,
+    prepare: Prepare,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
 ) -> Report:
     from .rounds.report import report
     from .rounds.story import story
 
     asked = replace(options, tables=False, criteria=None)
-    found = story(run, asked, progress=progress, is_cancelled=is_cancelled)
+    found = story(
+        run, asked, criteria=criteria, prepare=prepare, progress=progress, is_cancelled=is_cancelled
+    )
     return report(found, options.lang)

@@ -22,6 +22,7 @@ from .story import story
 
 if TYPE_CHECKING:
     from npulse.core.checkup.criteria_file import CriteriaFile
+    from npulse.core.checkup.judge import Prepare
 
 
 def reports_of(
@@ -51,12 +52,13 @@ def report_of(
     options: AnalysisOptions,
     *,
     criteria: CriteriaFile | None = None,
+    prepare: Prepare | None = None,
     baseline: str = "",
     is_ascii: bool = True,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> AreaReport:
-    """The story of the archive; criteria and baseline as `story` takes them, is_ascii as `report` does.
+    """The story of the archive; criteria, prepare and baseline as `story` takes them, is_ascii as `report`.
 
     InputError where nothing was recognised, UsageError for options that choose within one round.
     """
@@ -76,7 +78,13 @@ def report_of(
             "nothing was recognised here", path=paths[0], hint="npulse capture KIND -- COMMAND writes rounds"
         )
     found = story(
-        run, options, criteria=criteria, baseline=baseline, progress=progress, is_cancelled=is_cancelled
+        run,
+        options,
+        criteria=criteria,
+        prepare=prepare,
+        baseline=baseline,
+        progress=progress,
+        is_cancelled=is_cancelled,
     )
     told = report(found, options.lang, tables=options.tables, is_ascii=is_ascii)
     return AreaReport("", run.path.name, told)

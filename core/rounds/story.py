@@ -34,6 +34,7 @@ from .verdicts import FIGURE_OF, Milestone, change_of, milestones, results_of, v
 
 if TYPE_CHECKING:
     from npulse.core.checkup.criteria_file import CriteriaFile
+    from npulse.core.checkup.judge import Prepare
 
 __all__ = ["AREA", "AreaSaid", "Story", "StoryRow", "rows_of", "story"]
 
@@ -80,14 +81,15 @@ def story(
     options: AnalysisOptions,
     *,
     criteria: CriteriaFile | None = None,
+    prepare: Prepare | None = None,
     baseline: str = "",
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
     on_update: OnUpdate | None = None,
 ) -> Story:
-    """All rounds of a run. criteria: what is asked of each, None for the bundled ones. baseline: name of a
-    round that all others are compared with too. on_update: gets the story with its facts first, then after
-    each round.
+    """All rounds of a run. criteria: what is asked of each, None for the bundled ones. prepare: what is done
+    to every report before it is judged (silenced findings). baseline: name of a round that all others are
+    compared with too. on_update: gets the story with its facts first, then after each round.
 
     An area that cannot read a round is a problem and leaves its figures out. Raises UsageError where no round
     is called `baseline`, Cancelled.
@@ -106,7 +108,7 @@ def story(
     )
     if on_update is not None and rows:
         on_update(told)
-    teller = _Teller(run, options, asked_for, is_cancelled)
+    teller = _Teller(run, options, asked_for, prepare, is_cancelled)
     base_row = next((row for row in rows if baseline and row.name == baseline), None)
     base = teller.ask(base_row) if base_row is not None else None
     latest = _Latest()
@@ -184,13 +186,19 @@ class _Teller:
     """Asks the areas of one round at a time."""
 
     def __init__(
-        self, run: Run, options: AnalysisOptions, criteria: CriteriaFile, is_cancelled: IsCancelled
+        self,
+        run: Run,
+        options: AnalysisOptions,
+        criteria: CriteriaFile,
+        prepare: Prepare | None,
+        is_cancelled: IsCancelled,
     ) -> None:
         self._run = run
         self._options = replace(
             options, tables=False, earlier=False, criteria=None, tails=None, pair_name=None
         )
         self._criteria = criteria
+        self._prepare = prepare
         self._golden = golden_round(run)
         self._is_cancelled = is_cancelled
         self._areas = {area.id: area for area in AREAS if area.is_built and area.id not in _FIGURELESS}
@@ -200,7 +208,7 @@ class _Teller:
         from npulse.core.capture.recorded import archive_of
         from npulse.core.checkup.commands import RunFacts  # here: a pane that shows stories judges none
         from npulse.core.checkup.environment import environment_of
-        from npulse.core.checkup.judge import judged
+        from npulse.core.checkup.judge import as_it_is, judged
 
         alone = _alone(self._run, self._run.rounds[row.index], self._golden)
         asked = replace(self._options, round_name=row.name)
@@ -212,17 +220,27 @@ class _Teller:
             own = replace(asked, criteria=self._criteria.area_options(area.id))
             told = _ask(area, alone, own, problems, self._is_cancelled)
             if told is not None:
-                found[area.id] = told
                 cells |= cells_of(area.id, told.report.report)
+                found[area.id] = replace(told, report=self._prepared(told.report))
         reports: dict[str, tuple[AreaReport, ...]] = {area: (one.report,) for area, one in found.items()}
         environment = environment_of(alone, None, asked.lang)
         if environment is not None:
-            reports["environment"] = (environment,)
+            reports["environment"] = (self._prepared(environment),)
         manifest = row.facts.manifest
         archive = archive_of(self._run.path / manifest) if manifest else ""
         facts = RunFacts(str(self._run.path), row.facts.command, archive)
-        check_up = judged(facts, reports, self._criteria, lang=asked.lang, round_name=row.name)
+        check_up = judged(
+            facts,
+            reports,
+            self._criteria,
+            lang=asked.lang,
+            round_name=row.name,
+            prepare=self._prepare or as_it_is,
+        )
         return _Asked(found, cells, check_up, tuple(problems))
+
+    def _prepared(self, told: AreaReport) -> AreaReport:
+        return told if self._prepare is None else replace(told, report=self._prepare(told.report))
 
     def noise(
         self,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from npulse.core.analysis import AnalysisOptions
-from npulse.core.checkup.criteria_file import default_criteria
+from npulse.core.checkup.criteria_file import default_criteria, parse_criteria
 from npulse.core.dossier import gather
 from npulse.core.errors import InputError
 from npulse.core.report.dossier import Dossier
@@ -19,7 +19,8 @@ RUN = sample_path("w8a8")
 
 @pytest.fixture(scope="module")
 def told() -> Dossier:
-    return gather(discover(RUN), AnalysisOptions(jobs=1), default_criteria(), title="t", made="now")
+    asked = parse_criteria("[precision]\ncosine = 0.9654321\n", "mine.toml")
+    return gather(discover(RUN), AnalysisOptions(jobs=1), asked, title="t", made="now")
 
 
 def test_every_round_of_every_area_oldest_first(told: Dossier) -> None:
@@ -31,6 +32,15 @@ def test_every_round_of_every_area_oldest_first(told: Dossier) -> None:
     assert told.story is not None and told.story.command == "rounds"
     assert (told.title, told.made, told.check_up.run) == ("t", "now", str(RUN))
     assert not [note for one in told.reports for note in one.notes if "--tables" in note]
+
+
+def test_the_story_is_judged_by_the_same_criteria(told: Dossier) -> None:
+    assert told.story is not None
+    found = [one["criteria"].get("precision.cosine") for one in told.story.summary["rounds"]]
+    assert {one["needs"] for one in found if one} == {">= 0.9654"}
+    assert {one.limit for a in told.check_up.areas for one in a.criteria if one.id == "precision.cosine"} == {
+        0.9654321
+    }
 
 
 def test_the_newest_round_stands_as_the_check_up_saw_it(told: Dossier) -> None:

@@ -11,6 +11,7 @@ from npulse.core.text import safe_text
 
 from .analyse import asked_of, written
 from .check import CRITERIA_FILE
+from .gate import gate_of
 from .options import AnalyseOptions, chosen_format, chosen_lang, opened, talk
 from .progress import end_progress, stderr_progress
 
@@ -43,7 +44,7 @@ def run_rounds(
     lang = chosen_lang(options.lang)
     format_name = chosen_format(options.format_name, options.output)
     criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))
-    archive, store = opened(archive), StateStore()
+    store = StateStore()
     asked = mark_baseline or baseline
     chosen = "" if asked == NONE else asked or known_baseline(store, archive)
     try:
@@ -51,6 +52,7 @@ def run_rounds(
             [archive],
             replace(asked_of(options), criteria=None),
             criteria=criteria,
+            prepare=gate_of(options, archive, criteria, None, ()).prepare,
             baseline=chosen,
             is_ascii=options.output is None and not probe().is_utf8,
             progress=stderr_progress(lang),

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from .progress import end_progress, stderr_progress
 if TYPE_CHECKING:
     from npulse.core.analysis import AreaReport
     from npulse.core.checkup.criteria_file import CriteriaFile
+    from npulse.core.checkup.judge import Prepare
     from npulse.core.findings import Finding
     from npulse.core.run.model import Run
 
@@ -183,13 +185,15 @@ def print_triage(
     limit_blas_threads()
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.areas import AREAS
-    from npulse.core.checkup.run_report import criteria_in_force
+    from npulse.core.checkup.run_report import criteria_in_force, silences_of
     from npulse.core.findings import worst_exit_code
+    from npulse.core.gate import Gate
     from npulse.core.plugins.analyses import added_plugin_reports, has_analyses, without_tables
     from npulse.core.report import render, verdict_line
     from npulse.core.run.discover import discover
 
     criteria = criteria_in_force(None, user_config_file("criteria.toml"))
+    gate = Gate(date.today(), silences_of(criteria), lang=lang)
     progress = stderr_progress(lang)
     options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache), source_roots=source_roots)
     has_plugins = has_analyses()
@@ -197,9 +201,18 @@ def print_triage(
     try:
         run = discover(path, progress=progress)
         areas = [area for area in AREAS if area.is_built]
-        by_area = {area.id: area.reports_of(run, asked, progress=progress) for area in areas}
+        by_area = {
+            area.id: area.reports_of(
+                run, replace(asked, criteria=criteria.area_options(area.id)), progress=progress
+            )
+            for area in areas
+        }
         if has_plugins:
             by_area = added_plugin_reports(run, by_area, options)
+        by_area = {
+            area: tuple(replace(one, report=gate.prepare(one.report)) for one in several)
+            for area, several in by_area.items()
+        }
         found = [one for several in by_area.values() for one in several]
         found = list(map(without_tables, found))
     finally:
@@ -209,7 +222,7 @@ def print_triage(
             talk(f"npulse: {note}")
     emit([f"npulse  {safe_text(str(run.path))}\n"])
     if found:
-        emit(f"{line}\n" for line in _check_up_lines(run, by_area, criteria, lang))
+        emit(f"{line}\n" for line in _check_up_lines(run, by_area, criteria, gate.prepare, lang))
     if len(found) > 1:
         emit(f"{verdict_line(one.report, lang).rstrip()}{_round_behind(one)}\n" for one in found)
     for one in found:
@@ -223,7 +236,11 @@ def print_triage(
 
 
 def _check_up_lines(
-    run: Run, by_area: Mapping[str, Sequence[AreaReport]], criteria: CriteriaFile, lang: Lang
+    run: Run,
+    by_area: Mapping[str, Sequence[AreaReport]],
+    criteria: CriteriaFile,
+    prepare: Prepare,
+    lang: Lang,
 ) -> Iterator[str]:
     """The check-up of the reports that are there anyway, with what the run tells of its environment."""
     from npulse.core.checkup.commands import facts_of_run
@@ -232,9 +249,10 @@ def _check_up_lines(
     from npulse.core.checkup.report import report
     from npulse.core.report import verdict_line
 
-    environment = environment_of(run, lang=lang)
-    reports = {**by_area, "environment": () if environment is None else (environment,)}
-    told = report(judged(facts_of_run(run), reports, criteria, lang=lang), lang)
+    found = environment_of(run, lang=lang)
+    environment = () if found is None else (replace(found, report=prepare(found.report)),)
+    reports = {**by_area, "environment": environment}
+    told = report(judged(facts_of_run(run), reports, criteria, lang=lang, prepare=prepare), lang)
     yield verdict_line(told, lang).rstrip("\n")
     yield from told.told
     yield ""

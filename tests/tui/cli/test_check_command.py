@@ -145,6 +145,20 @@ def test_a_silence_lets_a_known_fault_pass_until_its_day(tmp_path: Path, capsys:
     assert run(["check", str(path), "--criteria", str(gone)]) == 1
 
 
+def test_the_text_of_a_run_and_its_rounds_say_what_the_check_says(tmp_path: Path, capsys: Capture) -> None:
+    """Silences and thresholds of the usual criteria file count wherever criteria are judged."""
+    path = memory_run(tmp_path / "diag", BAD)
+    usual = user_config_file("criteria.toml")
+    usual.parent.mkdir(parents=True, exist_ok=True)
+    table = '[[silence]]\nrule = "memory.access"\nreason = "known"\nuntil = {until}\n'
+    for until, code, verdict in (("9999-12-31", 0, "pass"), ("2020-01-01", 1, "fail")):
+        usual.write_text(table.format(until=until), encoding="utf-8")
+        assert run(["check", str(path)]) == run([str(path), "--plain"]) == run(["rounds", str(path)]) == code
+        capsys.readouterr()
+        run(["rounds", str(path), "--format", "json"])
+        assert json.loads(capsys.readouterr().out)["summary"]["rounds"][0]["verdict"] == verdict
+
+
 def test_a_missed_criterion_can_be_silenced_too(tmp_path: Path, capsys: Capture) -> None:
     path = memory_run(tmp_path / "diag", BAD)
     table = '[[silence]]\nrule = "{rule}"\nsubject = "{subject}"\nreason = "r"\nuntil = 9999-12-31\n'

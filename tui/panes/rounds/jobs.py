@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,8 @@ def read_story(
     baseline: the round that the others are compared with.
     is_whole: only the end is shown, where figures of an earlier look stand on the screen.
     """
-    from npulse.core.checkup.run_report import criteria_in_force
+    from npulse.core.checkup.run_report import criteria_in_force, silences_of
+    from npulse.core.gate import Gate
     from npulse.core.rounds.story import story
     from npulse.core.rounds.view import rounds_view
 
@@ -49,11 +51,13 @@ def read_story(
             tools.show(rounds_view(found, tools.lang))
             shown_s = monotonic()
 
+    criteria = criteria_in_force(None, user_config_file("criteria.toml"))
     asked = replace(options, lang=tools.lang)
     found = story(
         run,
         asked,
-        criteria=criteria_in_force(None, user_config_file("criteria.toml")),
+        criteria=criteria,
+        prepare=Gate(date.today(), silences_of(criteria), lang=tools.lang).prepare,
         baseline=baseline,
         progress=tools.progress,
         is_cancelled=tools.is_cancelled,
