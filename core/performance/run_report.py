@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
+from npulse.core.device.warning import words_for
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Problem, with_problems
 from npulse.core.formats.manifest import RoundRecord, read_record
@@ -53,7 +54,12 @@ def changes_of(
     is_one = max(len(old.profiles), len(new.profiles)) < 2
     of = None if is_one else (earlier.profile, now.profile)
     told = changes_report(new, changes, of=of, lang=options.lang, tables=options.tables)
-    return AreaReport(new.round, changes.after, told)
+    hot = tuple(
+        say(TEXTS, "changes-not-trusted", options.lang, round=name, cards=words_for(one.cards, options.lang))
+        for one, name in ((old, changes.before), (new, changes.after))
+        if one.cards
+    )
+    return AreaReport(new.round, changes.after, replace(told, told=(*hot, *told.told)))
 
 
 def nothing_here(run: Run, options: AnalysisOptions) -> InputError:

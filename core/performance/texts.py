@@ -9,6 +9,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "performance figures are not to be trusted: {cards}",
         "性能数据不可信：{cards}",
     ),
+    "changes-not-trusted": (
+        "{round} was measured on a card that was not well ({cards}): what differs may be the card",
+        "{round} 在异常的卡上测得（{cards}）：差异可能来自该卡",
+    ),
     "not-trusted-next": (
         "npulse device RUN tells why; measure again on a card that is well",
         "用 npulse device RUN 查看原因；在正常的卡上重新测量",

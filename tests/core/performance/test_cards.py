@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import npulse
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.api import PerformanceReport
 from npulse.core.device.snapshot import Snapshot
+from npulse.core.diff import diff
 from npulse.core.performance.view import performance_view
 from npulse.tui.glyphs import ASCII
 from npulse.tui.messages import tr
@@ -44,6 +46,18 @@ def test_a_hot_card_beside_its_profile(tmp_path: Path) -> None:
     assert found.report.summary == plain.report.summary and found.report.counts["warnings"] == (
         plain.report.counts["warnings"] + 1
     )
+
+
+def test_a_difference_to_a_round_on_a_hot_card_may_be_the_card(tmp_path: Path) -> None:
+    hot, cool = write_round(tmp_path / "hot"), write_round(tmp_path / "cool")
+    (tmp_path / "hot" / "npu_smi.txt").write_text(said("hot", "info", NPU_SMI_CHIPS="3"))
+    table = tmp_path / "hot" / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv"
+    lines = [line.split(",") for line in table.read_text("utf-8").splitlines()]
+    table.write_text("\n".join(",".join(cells[:1] + cells[2:]) for cells in lines) + "\n", "utf-8")
+    line = "hot was measured on a card that was not well (card 2: health Alarm, 91 C): what differs may be"
+    assert any(line in told for told in diff(hot, cool, AnalysisOptions()).told)
+    (tmp_path / "hot" / "npu_smi.txt").unlink()
+    assert not any("not well" in told for told in diff(hot, cool, AnalysisOptions()).told)
 
 
 def test_only_the_devices_that_were_measured(tmp_path: Path) -> None:
