@@ -101,12 +101,15 @@ _searched = cache(lambda entry: entry.searched)
 
 
 def _distance(entry: Entry, words: list[str]) -> tuple[int, int]:
-    """Smaller is better: the code itself, its beginning, words of the title, anywhere; then the order."""
+    """Smaller is better: the code itself, the words in a row, the code's beginning, words of the title,
+    anywhere; then the order."""
     code, title = entry.code.casefold(), " ".join((*entry.title, entry.more)).casefold()
     if not words:
         return (0, 0)
     if code == " ".join(words) or any(word in code.split() for word in words):
         return (0, len(words))
+    if len(words) > 1 and " ".join(words) in f"{code} {title}".replace("-", " "):
+        return (1, 0)
     if any(code.startswith(word) for word in words):
         return (1, len(code))
     return (2, 0) if all(word in title for word in words) else (3, 0)

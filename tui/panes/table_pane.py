@@ -143,6 +143,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         yield LayerStrip()
 
     def on_mount(self) -> None:
+        self.table.position_template = self.tr("table.position")
         self.watch(self.table, "position", self._show_state, init=False)
         self._show_summary()
 

@@ -51,11 +51,22 @@ def test_every_entry_is_told_in_both_languages_with_its_source() -> None:
         ("norm infinity", "msprobe", "pitfall"),
         ("饱和 65504", "CANN", "pitfall"),
         ("E1001", "E1001", "code"),
+        ("device out of memory", "207018", "code"),
     ],
 )
 def test_the_first_hit_is_the_one_that_was_meant(query: str, code: str, kind: str) -> None:
     hit = search(query)[0]
     assert (hit.code, hit.kind) == (code, kind)
+
+
+def test_words_in_a_row_come_before_words_somewhere() -> None:
+    """Each of them is in many an entry: "memory" in every rule of that area, "out" in "without"."""
+    found = search("out of memory")
+    n_told = sum(bool(re.search("out.of.memory", " ".join((one.code, *one.title)))) for one in found)
+    assert n_told > 3
+    assert all(
+        "out of memory" in " ".join((one.code, *one.title)).replace("-", " ") for one in found[:n_told]
+    )
 
 
 def test_a_code_of_the_form_of_cann_is_told_by_its_module() -> None:

@@ -87,6 +87,9 @@ async def test_ascii_and_chinese(open_rounds: OpenApp, until: Until, screen_text
         await told(pilot, until)
         text = screen_text(app).replace(" ", "")
         assert "共2轮" in text and "1更好" in text and "此前改动" in text
+        await pilot.press("4")  # a pane that is made only now is in Chinese throughout
+        await until(pilot, lambda: "1-1 / 1" in screen_text(app))
+        await pilot.press("7")
         await pilot.press("L")
         await pilot.pause(0.15)
         assert "changed before it" in screen_text(app)
