@@ -10,6 +10,7 @@ from npulse.core.formats.manifest import read_record
 from npulse.core.run.manifest import manifest_of
 from npulse.core.run.model import Round, Run
 
+from .hidden import command_without_secrets
 from .request import FOLDERS
 
 
@@ -38,7 +39,7 @@ def recorded_command(run: Run) -> RecordedCommand | None:
         except InputError:
             continue
         if command:
-            return RecordedCommand(round_, command, archive_of(manifest.path))
+            return RecordedCommand(round_, tuple(command_without_secrets(command)), archive_of(manifest.path))
     return None
 
 

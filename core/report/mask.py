@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -50,7 +50,8 @@ _PLACES = (
     "artifacts",
 )
 """Those that hold files, with or without a line."""
-_FOLDERS = ("folder", "profile", "artifact")
+_USUAL_ROUND = re.compile(r"round_?\d*|.{0,2}")
+_FOLDERS = ("folder", "profile", "artifact", "capture")
 """Columns of other areas that hold a folder or a file."""
 _SENTENCES = ("next", "missing", "subject", "round")
 """Columns of the check-up that hold a command, a sentence or a name of any area."""
@@ -65,14 +66,16 @@ _FIELDS = frozenset((*_WORDS, *_PLACES, *_CODE))
 _SOURCE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|h|hh|hpp|py|asc|o)$")
 
 
-def masked(report: Report, words: Iterable[str] = ()) -> Report:
+def masked(report: Report, words: Iterable[str] = (), *, rounds: Iterable[str] = ()) -> Report:
     """The report with its names hidden: for text, Markdown, CSV and JSON alike.
 
-    words: further names, hidden wherever they stand by themselves.
+    words: further names, hidden wherever they stand by themselves, in tables too. rounds: names of the run's
+    rounds, which an area speaks of.
     """
+    called = {name for name in rounds if not is_kept(name) and not _USUAL_ROUND.fullmatch(name)}
     names = Names(
         known_names(report),
-        any_of({*own_words(report), *words}),
+        any_of({*own_words(report), *called, *words}),
         is_memory=report.command == "memory",
         is_whole=bool(words),
     )
@@ -166,6 +169,8 @@ def own_words(report: Report) -> set[str]:
     wherever they stand in a text."""
     if report.command in ("performance", "diff", "check"):
         return _folders(report)
+    if report.command == "rounds":
+        return set(_settings(report))
     found: set[str] = set()
     if report.command != "memory":
         return found
@@ -183,6 +188,34 @@ def own_words(report: Report) -> set[str]:
             if related.figures.get("how"):
                 found.add(related.subject)
     return found
+
+
+_TEXTS_OF_USERS = frozenset(("command", "request", "config", "environment", "git", "input", "inputs"))
+"""Settings of a round whose values are the user's own words; versions are those of packages."""
+_SHOWN_CHARS = 39
+"""Of a value in a text, at most."""
+_PLAIN = re.compile(r"[\W\d_]*|true|false|none|(?:bf|fp|float|bfloat|u?int)\d+", re.I)
+"""Values that are nobody's name: numbers, signs, yes and no, dtypes."""
+
+
+def _settings(report: Report) -> Iterator[str]:
+    """What the rounds of a story are called and were set to, where it is a text of the user's."""
+    for one in report.summary.get("rounds") or ():
+        if not isinstance(one, Mapping):
+            continue
+        yield str(one.get("round") or "")
+        for word in one.get("command") or ():
+            yield from (part for part in re.split(r"[\s=]+", str(word)) if part[:1] != "-")
+        for change in one.get("changes") or ():
+            if change.get("group") not in _TEXTS_OF_USERS:
+                continue
+            values = [change.get("before"), change.get("after")]
+            if change["group"] == "inputs":  # by their own names
+                values.append(str(change.get("key")).rpartition(".")[0])
+            for value in filter(None, values):
+                # lists are told by what came and went; what is long is cut
+                parts = {value, value[:_SHOWN_CHARS], *re.split(r"[,;\[\]]\s*", value)}
+                yield from (part for part in parts if len(part) > 3 and not _PLAIN.fullmatch(part))
 
 
 def any_of(words: Iterable[str]) -> re.Pattern[str] | None:
@@ -217,15 +250,21 @@ def known_names(report: Report) -> dict[str, str]:
 def hide_finding(finding: Finding, names: Names) -> Finding:
     """A finding with all its names hidden."""
     artifact = finding.location.artifact
+    message, figures = _without_code(finding.message, finding.source), finding.figures
+    if isinstance(reason := figures.get("silenced"), str):  # it names people and places
+        hidden = hide_word(reason)
+        message, figures = message.replace(reason, hidden), {**figures, "silenced": hidden}
+    if isinstance(known := figures.get("known"), str):
+        figures = {**figures, "known": hide_path(known)}
     return replace(
         finding,
         subject=names.hide(finding.subject),
-        message=names.hide(_without_code(finding.message, finding.source)),
+        message=names.hide(message),
         next_step=names.hide(finding.next_step),
         source=names.hide(_without_code(finding.source, finding.source)),
         told=tuple(map(names.hide, finding.told)),
         code=(),
-        figures=_figures(finding.figures, names),
+        figures=_figures(figures, names),
         related=tuple(
             replace(r, subject=names.hide(r.subject), figures=_figures(r.figures, names))
             for r in finding.related

@@ -46,10 +46,13 @@ _NOT_HIDDEN = re.compile(
 _COMMAND = re.compile(r" -- (.+)")
 
 
-def masked_dossier(dossier: Dossier) -> Dossier:
-    """The dossier with all names hidden, for every format; figures, rules and numbers stay."""
+def masked_dossier(dossier: Dossier, paths: Iterable[str] = ()) -> Dossier:
+    """The dossier with all names hidden, for every format; figures, rules and numbers stay.
+
+    paths: of the run, whose parts are names as well.
+    """
     reports = dossier.all_reports
-    words = frozenset(_words(dossier, reports))
+    words = frozenset(_words(dossier, reports, paths))
     known: dict[str, str] = {}
     for report in reports:
         known |= known_names(report)
@@ -97,23 +100,26 @@ def _area(area: AreaState, names: Names, words: frozenset[str]) -> AreaState:
 
 
 def _criterion(one: CriterionResult, names: Names) -> CriterionResult:
+    accepted = None if one.set_aside is None else hide_finding(one.set_aside, names)
     return replace(
         one,
         shown=names.hide(one.shown),
         subject=names.hide(one.subject),
-        why=names.hide(one.why),
+        why=names.hide(one.why) if accepted is None else accepted.message,
         next_step=names.hide(one.next_step),
-        set_aside=None if one.set_aside is None else hide_finding(one.set_aside, names),
+        set_aside=accepted,
     )
 
 
 # ---- which words are names ----
 
 
-def _words(dossier: Dossier, reports: Iterable[Report]) -> Iterator[str]:
+def _words(dossier: Dossier, reports: Iterable[Report], paths: Iterable[str]) -> Iterator[str]:
     common = _own_vocabulary()
     users: set[str] = set()
     found: set[str] = set(_path_words(dossier.check_up.run))
+    for path in paths:
+        found.update(_path_words(path))
     for report in reports:
         if report.command == "memory":  # names of the user's code alone
             yield from own_words(report)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from npulse.core.areas import area_of
+from npulse.core.capture.hidden import command_without_secrets
 from npulse.core.findings import Finding, Location, Report, Severity, verdict_from
 from npulse.core.text import Lang, columns_of, command_line, safe_text, say
 
@@ -240,7 +241,7 @@ def _facts(story: Story, row: StoryRow) -> dict[str, Any]:
         "round": row.name,
         "kind": row.area,
         "tool": facts.tool or None,
-        "command": list(facts.command) or None,
+        "command": command_without_secrets(facts.command) or None,
         "started": started_text(row) or None,
         "duration_s": facts.duration_s,
         "outcome": facts.outcome or None,

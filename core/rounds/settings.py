@@ -91,7 +91,7 @@ def _groups(
             elif artifact.kind in LISTINGS and "environment" not in found:
                 environment = read_environment(artifact.path, root=root)
                 problems += environment.problems
-                found["environment"] = _shown({one.name: one.value for one in environment.variables})
+                found["environment"] = _environment({one.name: one.value for one in environment.variables})
         except InputError as error:
             problems.append(Problem.from_error(error, artifact.relative))
     return found
@@ -126,7 +126,7 @@ def _table(group: str, value: Any) -> Mapping[str, str] | None:
         return None
     leaves = flattened(value) if value else ()  # an empty table is a leaf without a key
     keys = {key: text for key, text in leaves if key.split(".")[-1] not in _OTHERWISE_EACH_TIME}
-    return _shown(keys) if group == "environment" else keys
+    return _environment(keys) if group == "environment" else _settings(keys)
 
 
 def _named(value: Any, place: int) -> str:
@@ -166,10 +166,18 @@ def _is_flag(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and not word[1].isdigit() and word[1] != "."
 
 
-def _shown(variables: Mapping[str, str]) -> Mapping[str, str]:
+def _environment(variables: Mapping[str, str]) -> Mapping[str, str]:
     """Without what belongs to the session; of secrets no value, so that another one is no change."""
     return {
         name: HIDDEN if is_secret(name) else value
         for name, value in variables.items()
         if not _OF_SESSION.fullmatch(name)
+    }
+
+
+def _settings(keys: Mapping[str, str]) -> Mapping[str, str]:
+    """Of secrets no value. A number is none: models have tokens of another kind."""
+    return {
+        key: HIDDEN if is_secret(key.rsplit(".", 1)[-1]) and re.search("[A-Za-z]", text) else text
+        for key, text in keys.items()
     }

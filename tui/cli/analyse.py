@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,13 +96,22 @@ def written(found: Report, format_name: str, options: AnalyseOptions, paths: Seq
     from npulse.core.report import masked, render, write_report
 
     lang = chosen_lang(options.lang)
-    report = masked(found) if options.mask else found
+    report = masked(found, rounds=_round_names(paths)) if options.mask else found
     pieces = render(report, format_name, version=version(), lang=lang)
     if options.output is None:
         emit(pieces, is_json=format_name in ("json", "jsonl"))
     else:
         write_report(pieces, options.output, runs=paths)
     return report.exit_code(strict=options.strict)
+
+
+def _round_names(paths: Sequence[Path]) -> Iterator[str]:
+    """The rounds of the runs that were looked at: areas name them."""
+    from npulse.core.run.discover import discover
+
+    for path in paths:
+        for round_ in discover(path).rounds:
+            yield from round_.name.split("/")
 
 
 def asked_of(options: AnalyseOptions) -> AnalysisOptions:

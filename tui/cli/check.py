@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from npulse.core.errors import UsageError
-from npulse.core.findings import Report
 
 from ..state import user_config_file
 from .analyse import asked_of, written
@@ -44,7 +43,6 @@ def run_check(
     from npulse.core.report import (
         dossier_of,
         is_whole_alone,
-        masked,
         masked_dossier,
         refuse_early,
         write_whole_report,
@@ -62,10 +60,6 @@ def run_check(
     path = opened(path)
     gate = gate_of(options, path, criteria, baseline, silences)
 
-    def prepared(told: Report) -> Report:
-        told = gate.prepare(told)
-        return masked(told) if options.mask else told  # each area knows best which of its words are names
-
     try:
         progress = stderr_progress(lang)
         run = discover(path, progress=progress)
@@ -75,19 +69,21 @@ def run_check(
             criteria,
             is_here=is_here,
             facts=RunFacts(str(run.path)) if options.mask else None,  # the command line of a job is private
-            prepare=prepared,
+            prepare=gate.prepare,
             progress=progress,
         )
     finally:
         end_progress()
-    told = report(found, lang, tables=options.tables)
     if gate:
-        for note in gate.notes(told.findings):
+        for note in gate.notes(report(found, lang).findings):
             talk(f"npulse: {note}")
+    dossier = dossier_of(found, made=now_text())
+    if options.mask:
+        dossier = masked_dossier(dossier, (one.relative for one in run.artifacts))
+    told = report(dossier.check_up, lang, tables=options.tables)
     if is_whole and options.output is not None:
-        dossier = dossier_of(found, made=now_text())
         write_whole_report(
-            masked_dossier(dossier) if options.mask else dossier,
+            dossier,
             options.output,
             version=version(),
             lang=lang,

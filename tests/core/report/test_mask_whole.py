@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from npulse.core.analysis import AreaReport
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.findings import CodeLine, Finding, Location, Problem, Related, Report
-from npulse.core.report import Dossier, masked_dossier, render_whole, write_whole_report
+from npulse.core.report import Dossier, masked, masked_dossier, render, render_whole, write_whole_report
 from npulse.core.run.model import Artifact
 from npulse.core.table import Column, Table, text_column
 
@@ -131,3 +131,46 @@ def test_chinese_text_around_a_name_does_not_keep_it() -> None:
     area = replace(one.check_up.areas[0], headline="轮次falconq失败：gateq与lossq由ownerq运行")
     text = shown(masked_dossier(replace(one, check_up=replace(one.check_up, areas=(area,)))))["md"]
     assert not [word for word in ("ownerq", "falconq", "gateq", "lossq") if word in text] and "失败" in text
+
+
+def test_reasons_baselines_and_settings_of_rounds_are_hidden() -> None:
+    """Words that others typed: who silenced what and why, branches, inputs, values of a configuration."""
+    one = planted("ownerq", "falconq", "gateq", "lossq")
+    reason = "until Grace has mended the scale"
+    figures = {"silenced": reason, "silenced_until": "2099-01-01", "known": "graceq/last night.json"}
+    area = one.check_up.areas[0]
+    finding = replace(area.criteria[0], why=f"silenced ({reason})")
+    quiet = replace(one.reports[0].report.findings[0], message=f"silenced ({reason}): x", figures=figures)
+    area = replace(area, criteria=(replace(finding, set_aside=quiet),), origin=quiet)
+    changes = [
+        {"group": "git", "key": "branch", "before": "graceq/scale", "after": "main", "since": "aliceq"},
+        {"group": "config", "key": "cache_dtype", "before": "int8", "after": "bfloat16", "since": "aliceq"},
+        {
+            "group": "config",
+            "key": "data",
+            "before": "graceq set, bobq set",
+            "after": None,
+            "since": "aliceq",
+        },
+        {"group": "inputs", "key": "bobq.size_bytes", "before": "3", "after": "4", "since": "aliceq"},
+        {"group": "versions", "key": "torch", "before": "2.1.0", "after": "2.5.1", "since": "aliceq"},
+    ]
+    rounds = [{"round": "aliceq", "command": ["a", "--cfg=carolq"]}, {"round": "x", "changes": changes}]
+    told = ("since aliceq: data -bobq set; graceq/scale; --cfg carolq",)
+    story = Report("rounds", "/r", "pass", summary={"rounds": rounds}, told=told)
+    secret = ("Grace", "mended", "graceq", "bobq", "aliceq", "carolq", "last night")
+    whole = replace(one, check_up=replace(one.check_up, areas=(area,)), story=story)
+    for name, text in shown(masked_dossier(whole)).items():
+        assert not [word for word in secret if word in text], name
+    text = "".join(render(masked(story), "json", version="0"))
+    assert not [word for word in secret if word in text]
+    for word in ("cache_dtype", "int8", "bfloat16", "2.5.1", "git"):
+        assert word in text, "what is no name stays"
+
+
+def test_rounds_that_an_area_speaks_of_are_hidden() -> None:
+    report = Report(
+        "memory", "/r/x", "pass", summary={"clean_up": {"since": "aliceq"}}, told=("since aliceq",)
+    )
+    text = "".join(render(masked(report, rounds=["aliceq", "round1", "2"]), "json", version="0"))
+    assert "aliceq" not in text and '"since": "x' in text

@@ -9,9 +9,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.capture.recorded import recorded_command
 from npulse.core.findings import Problem
 from npulse.core.formats.manifest import record_of
+from npulse.core.rounds.report import report as story_report
 from npulse.core.rounds.settings import Change, changes_between, command_keys, groups_of
+from npulse.core.rounds.story import story
 from npulse.core.run.discover import discover
 from npulse.core.secret_names import HIDDEN
 
@@ -81,6 +85,25 @@ def test_secrets_and_the_session_are_left_out(tmp_path: Path) -> None:
     write_round(folder, closed("precision", 0))
     record = {"environment": {"HF_TOKEN": "hf_abc", "PWD": "/a", "SSH_TTY": "/dev/pts/1", "HCCL_A": "1"}}
     assert groups(tmp_path, record) == {"environment": {"HF_TOKEN": HIDDEN, "HCCL_A": "1"}}
+
+
+def test_no_group_of_a_manifest_tells_a_secret(tmp_path: Path) -> None:
+    """Rounds that others wrote were not looked through when they were made."""
+    write_round(tmp_path / "dump" / "x_20260301-100000", closed("precision", 0))
+    config = {"api_key": "sk-abc", "hub": {"auth_token": "hf_x1"}, "pad_token": 61, "dtype": "int8"}
+    assert groups(tmp_path, {"config": config})["config"] == {
+        "api_key": HIDDEN,
+        "hub.auth_token": HIDDEN,
+        "pad_token": "61",
+        "dtype": "int8",
+    }
+    command = ["python", "a.py", "--password", "zq9", "--api-key=zq9"]
+    write_round(tmp_path / "dump" / "y_20260301-100100", closed("precision", 1, command=command))
+    told = story_report(story(discover(tmp_path), AnalysisOptions(jobs=1)), "en")
+    assert told.summary["rounds"][1]["command"] == ["python", "a.py", "--password", "***", "--api-key=***"]
+    assert "zq9" not in str(told)
+    known = recorded_command(discover(tmp_path))
+    assert known is not None and "zq9" not in str(known.command) and "a.py" in known.command
 
 
 def test_the_folder_of_the_round_itself_is_no_difference(tmp_path: Path) -> None:

@@ -150,3 +150,16 @@ def test_no_kernel_function_or_file_is_left_in_tables_and_sentences(
     assert not [word for word in (*SECRETS, tmp_path.name) if word in out]
     assert out.count("\n") == plain.count("\n"), "nothing but names is gone"
     assert ".cpp:10" in out and ".cpp:36" in out, "the suffix and the line stay"
+
+
+def test_the_round_before_is_masked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An area speaks of rounds of which it shows no file."""
+    for name in ("aliceq_20260101-000000", "bobq_20260102-000000"):
+        folder = tmp_path / "sanitizer" / name
+        folder.mkdir(parents=True)
+        (folder / "round.toml").write_text('schema = 1\nkind = "memory"\n', encoding="utf-8")
+        (folder / "check.log").write_text(LOG, encoding="utf-8")
+    code, made = answer(capsys, tmp_path)
+    assert code == 1 and "aliceq" in str(made)
+    code, made = answer(capsys, tmp_path, "--mask")
+    assert code == 1 and "aliceq" not in str(made) and "bobq" not in str(made)
