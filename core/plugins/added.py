@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -84,7 +85,10 @@ def add(name: str, code: bytes, source: str, kinds: tuple[PluginKind, ...]) -> P
     The list is written last: a copy that it does not know is never run.
     """
     place = folder()
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=place) from error
     listed = {one.name: one for one in entries()}
     copy = place / f"{name}.py"
     try:
@@ -105,7 +109,8 @@ def remove(name: str) -> None:
         raise UsageError(f"no plug-in '{name}' was added", hint=f"added: {known}; packages go with pip")
     gone = listed.pop(name)
     _write(folder(), listed)
-    gone.path.unlink(missing_ok=True)
+    with suppress(OSError):  # it is on the list no more, and so never run
+        gone.path.unlink(missing_ok=True)
 
 
 def _write(place: Path, listed: dict[str, Added]) -> None:

@@ -49,7 +49,7 @@ def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "
     from xlsxwriter.workbook import Workbook
 
     book = Workbook(
-        file,
+        _UntilFull(file),
         {
             "constant_memory": True,
             "strings_to_formulas": False,
@@ -68,6 +68,33 @@ def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "
         book.close()
     except XlsxFileError as error:
         raise OSError(str(error)) from error
+
+
+class _UntilFull:
+    """A file that refuses once: what the library still writes while it is cleared away goes nowhere, else that
+    would come as a second error, on stderr."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file: BinaryIO | None = file
+
+    def write(self, data: bytes) -> int:
+        if self._file is None:
+            return len(data)
+        try:
+            return self._file.write(data)
+        except OSError:
+            self._file = None
+            raise
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        return 0 if self._file is None else self._file.seek(place, whence)
+
+    def tell(self) -> int:
+        return 0 if self._file is None else self._file.tell()
+
+    def flush(self) -> None:
+        if self._file is not None:
+            self._file.flush()
 
 
 def _named_tables(dossier: Dossier) -> Iterator[tuple[str, Table]]:

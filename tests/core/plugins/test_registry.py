@@ -144,3 +144,9 @@ def test_no_list_makes_anything_but_an_input_error(raw: bytes) -> None:
         assert added.entries() == () or json.loads(raw)
     except InputError:
         pass
+
+
+def test_a_configuration_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("a file in its place")
+    with pytest.raises(InputError, match="cannot be written"):
+        added.add("acme", READER.encode(), "acme.py", ("reader",))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gc
 import io
 import json
 import sys
@@ -181,6 +183,28 @@ def test_a_full_disk_leaves_what_was_there(
     with pytest.raises(InputError, match="No space left"):
         write_whole_report(dossier(), path, version="1")
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_workbook_is_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The library closes its archive once more when it is cleared away: that would be a trace on stderr."""
+
+    class Full(io.BytesIO):
+        def write(self, data: Any) -> int:
+            if self.tell() > 2_000:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    later: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", later.append)
+    file = Full()
+    with contextlib.suppress(OSError):
+        as_xlsx.write_xlsx(dossier(), file, version="1")
+        raise AssertionError("it fits")
+    file.close()
+    gc.collect()
+    assert later == []
 
 
 @pytest.mark.parametrize("format_name", WHOLE_FORMATS)
