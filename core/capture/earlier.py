@@ -51,9 +51,12 @@ def _rounds_like(request: CaptureRequest, tools: Collection[str]) -> Iterator[Ea
         if path.is_symlink() or not (path / MANIFEST).is_file():
             continue
         try:
-            record = Manifest.read(path).record
+            manifest = Manifest.read(path)
         except InputError:
             continue
+        record = manifest.record
+        if not isinstance(manifest.table.get("command"), list):
+            continue  # captures write words: one text is somebody else's record
         if record.is_raw_removed or record.outcome != "recorded":
             continue
         own = usual_name(record.command, record.request.get("pid"), record.request.get("model"))

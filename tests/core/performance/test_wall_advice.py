@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import npulse.core.performance.wall.rules as rules_module
+from npulse.core.formats.manifest import record_of
 from npulse.core.formats.profiling.records import Iteration, ProfilerSettings, StepTime
 from npulse.core.formats.profiling.timeline import NONE, HostCalls, Span
 from npulse.core.performance.advice import Advice
@@ -251,7 +252,7 @@ def test_hints_of_step_tables() -> None:
 
 
 def test_missed_criteria_are_errors() -> None:
-    record = {"first_token_ms": 120, "tokens_per_s": 20, "step_ms": 50}
+    record = record_of({"first_token_ms": 120, "tokens_per_s": 20, "step_ms": 50})
     limits = Criteria(first_token_ms=100, tokens_per_s=30, step_ms=40)
     found = list(advice_of_wall(with_gaps(30), wall_of(with_gaps(30)), limits, record))
     missed = [advice for advice in found if advice.rule == "performance.criterion-missed"]
