@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from npulse.core.errors import EnvironmentLacks
@@ -45,18 +46,25 @@ def check_library() -> None:
 def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "en") -> None:
     """Write the workbook. EnvironmentLacks where its library is not installed."""
     check_library()
-    from xlsxwriter.exceptions import XlsxFileError
     from xlsxwriter.workbook import Workbook
 
-    book = Workbook(
-        _UntilFull(file),
-        {
-            "constant_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-        },
-    )
+    with TemporaryDirectory() as room:  # rows wait there, and the library leaves them where it fails
+        book = Workbook(
+            _UntilFull(file),
+            {
+                "constant_memory": True,
+                "strings_to_formulas": False,
+                "strings_to_urls": False,
+                "strings_to_numbers": False,
+                "tmpdir": room,
+            },
+        )
+        _fill(book, dossier, version, lang)
+
+
+def _fill(book: Workbook, dossier: Dossier, version: str, lang: Lang) -> None:
+    from xlsxwriter.exceptions import XlsxFileError
+
     tables = list(_named_tables(dossier))
     bold = book.add_format({"bold": True})
     _sheet(book, bold, "npulse", ("what", "value"), _about(dossier, tables, version, lang))
@@ -71,29 +79,33 @@ def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "
 
 
 class _UntilFull:
-    """A file that refuses once: what the library still writes while it is cleared away goes nowhere, else that
-    would come as a second error, on stderr."""
+    """A file that refuses once: what the library still writes when it clears itself away goes nowhere, else
+    there would be a second error, on stderr."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file: BinaryIO | None = file
+        self._file, self._place, self._is_full = file, 0, False
 
     def write(self, data: bytes) -> int:
-        if self._file is None:
-            return len(data)
-        try:
-            return self._file.write(data)
-        except OSError:
-            self._file = None
-            raise
+        if not self._is_full:
+            try:
+                self._file.write(data)
+            except OSError:
+                self._is_full = True
+                raise
+        self._place += len(data)
+        return len(data)
 
-    def seek(self, place: int, whence: int = 0) -> int:
-        return 0 if self._file is None else self._file.seek(place, whence)
+    def seek(self, place: int) -> int:
+        if not self._is_full:
+            self._file.seek(place)
+        self._place = place
+        return place
 
     def tell(self) -> int:
-        return 0 if self._file is None else self._file.tell()
+        return self._place
 
     def flush(self) -> None:
-        if self._file is not None:
+        if not self._is_full:
             self._file.flush()
 
 
