@@ -24,7 +24,6 @@ MAX_RELATED = 50
 MAX_PATTERNS = 20
 MAX_MAGIC_BYTES = 64
 MAX_COLUMNS = 500
-MAX_CELL = 4096
 COLUMN_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 KIND_ID = re.compile(r"[a-z][a-z0-9_]{0,39}(?:\.[a-z0-9_]{1,40}){1,3}")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")

@@ -19,8 +19,6 @@ from .accept import Complaint, Item, items_of
 from .protocols import PluginKind
 from .registry import Plugin
 
-MAX_LOOKED_AT_BYTES = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Loaded:

@@ -95,20 +95,6 @@ def plugins() -> tuple[Plugin, ...]:
     return _wanted.found
 
 
-def runnable(kind: PluginKind) -> tuple[Plugin, ...]:
-    """Those that may hold something of a kind."""
-    return tuple(p for p in plugins() if p.state == "ok" and (not p.kinds or kind in p.kinds))
-
-
-def plugin_named(name: str) -> Plugin:
-    """The one of that name; UsageError for none."""
-    for plugin in plugins():
-        if plugin.name == name:
-            return plugin
-    known = ", ".join(plugin.name for plugin in plugins()) or "none"
-    raise UsageError(f"no plug-in '{name}'", hint=f"there are: {known}; npulse plugin list")
-
-
 def name_of(path: Path) -> str:
     """The name of a file of a flag: its own, without the suffix. UsageError where that is none."""
     name = path.stem.lower()

@@ -68,6 +68,8 @@ class TablePane(LiveRows, Generic[ViewT]):
     hidden_at_first: ClassVar[frozenset[str]] = frozenset()
     table_share: ClassVar[tuple[int, int]] = (2, 3)
     """The part of a wide screen that is the table's, as the style sheet has it."""
+    is_fitted: ClassVar[bool] = False
+    """Whether columns are made for `fitted_width`, and again where that changes."""
 
     def __init__(self, area: str) -> None:
         super().__init__(area)
@@ -75,6 +77,8 @@ class TablePane(LiveRows, Generic[ViewT]):
         self.instead: Instead | None = None
         self._detail_timer: Timer | None = None
         self._strip: Strip | None = None
+        self.fitted_width = 0
+        """Cells of the table when its columns were made."""
         self._wanted = ""
         self._wanted_cells: Mapping[str, object] = {}
         self.set_reactive(Pane.view, ViewState(hidden=self.hidden_at_first))
@@ -149,6 +153,8 @@ class TablePane(LiveRows, Generic[ViewT]):
 
     def on_resize(self) -> None:
         self._show_summary()
+        if self.is_fitted and self.fitted_width != self.table_width():
+            self.show_rows()
 
     def focus_target(self) -> Widget:
         return self.table
@@ -249,6 +255,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         if self.shown is None:
             return
         table = self.shown.table
+        self.fitted_width = self.table_width()
         self.table.view = TableView(
             table,
             self.specs(table),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import InputError, UsageError
 from npulse.core.plugins import added, registry
+from npulse.core.plugins.loaded import items
 
 from .code import READER
 
@@ -76,7 +77,7 @@ def test_a_name_belongs_to_the_first_and_a_bad_one_is_not_run(
         ("Bad/Name", "package", "bad-name"),
         ("acme", "package", "same-name"),
     ]
-    assert [p.origin for p in registry.runnable("metric")] == ["file"]
+    assert [(plugin.origin, item.kind) for plugin, item in items("reader")[0]] == [("file", "reader")]
 
 
 def test_an_added_file_is_run_until_it_changes(tmp_path: Path) -> None:

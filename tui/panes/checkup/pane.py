@@ -46,6 +46,7 @@ class CheckUpPane(TablePane[CheckUpView], inherit_bindings=False):
     CheckUpPane #side { height: 1fr; }
     """
 
+    is_fitted = True
     subject_column = SUBJECT
     key_columns: ClassVar[tuple[str, ...]] = (SUBJECT,)
     export_name = "npulse-checkup.csv"
@@ -53,7 +54,6 @@ class CheckUpPane(TablePane[CheckUpView], inherit_bindings=False):
     def __init__(self, area: str = "checkup", options: AnalysisOptions | None = None) -> None:
         super().__init__(area)
         self.options = options or AnalysisOptions()
-        self._width = 0
         self._put_at: int | None = None
         """The row that the cursor was put on; where it is another one by now the user has moved it."""
 
@@ -116,14 +116,9 @@ class CheckUpPane(TablePane[CheckUpView], inherit_bindings=False):
             super()._start_at_first_finding()
         self._put_at = self.row
 
-    def on_resize(self) -> None:
-        if self._width != self.table_width():
-            self.show_rows()
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self.table_width()
         assert self.shown is not None
-        return specs(self.shown, self.view.hidden, self.shell.glyphs, self._width)
+        return specs(self.shown, self.view.hidden, self.shell.glyphs, self.fitted_width)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)

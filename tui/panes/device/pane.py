@@ -60,6 +60,7 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
     DevicePane #side { height: 1fr; }
     """
 
+    is_fitted = True
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns: ClassVar[tuple[str, ...]] = (SUBJECT, "side", "artifact")
@@ -92,7 +93,6 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
         self._asker: Worker[None] | None = None
         self._polled_at = ""
         self._good_s: float | None = None
-        self._width = 0
 
     # ---- what is read ----
 
@@ -231,14 +231,9 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
 
     # ---- how it looks ----
 
-    def on_resize(self) -> None:
-        if self._width != self.table_width():
-            self.show_rows()
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self.table_width()
         assert self.shown is not None
-        return specs(self.shown, self.view.hidden, self.shell.glyphs, self._width)
+        return specs(self.shown, self.view.hidden, self.shell.glyphs, self.fitted_width)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)

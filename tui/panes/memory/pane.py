@@ -61,6 +61,7 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
     .-wide MemoryPane #rows { width: 3fr; }
     .-wide MemoryPane #side { width: 2fr; }
     """
+    is_fitted = True
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns = ("rule", "kind", "space", "subject", "kernel", "file", "line", "tool")
@@ -74,7 +75,6 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
             str, tuple[Path, ...]
         ] = {}  # by run: what the user said stays while the app is open
         self._kept: Key | None = None  # the site to return to once it is there again
-        self._width = 0
 
     # ---- what is read ----
 
@@ -118,13 +118,8 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
 
     # ---- how it looks ----
 
-    def on_resize(self) -> None:
-        if self._width != self.table_width():
-            self.show_rows()
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self.table_width()
-        return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang, self._width)
+        return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang, self.fitted_width)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)

@@ -46,6 +46,7 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
         *Pane.BINDINGS,
         *(b for b in bindings_for("overflow") if b.id not in _FIRST_KEYS),
     ]
+    is_fitted = True
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns = ("rank", "step", "capture", "operator", "io")
@@ -55,7 +56,6 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
         super().__init__(area)
         self.options = options or AnalysisOptions()
         self._saturation: bool | None = None
-        self._width = 0
 
     # ---- what is looked through ----
 
@@ -116,13 +116,8 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
 
     # ---- how it looks ----
 
-    def on_resize(self) -> None:
-        if self._width != self.table_width():
-            self.show_rows()
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self.table_width()
-        return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang, self._width)
+        return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang, self.fitted_width)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)

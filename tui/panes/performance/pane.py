@@ -75,6 +75,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         *Pane.BINDINGS,
         *(b for b in bindings_for("performance") if b.id not in _FIRST_KEYS),
     ]
+    is_fitted = True
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns = (SUBJECT, "op_type", "core_type", "rank", "folder")
@@ -89,7 +90,6 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         self._kind: TableKind | None = None
         self._rank: int | None = None
         self._against: str | None = None
-        self._width = 0
         self._row_below: int | None = None
 
     @property
@@ -129,16 +129,11 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
 
     # ---- how it looks ----
 
-    def on_resize(self) -> None:
-        if self._width != self.table_width():
-            self.show_rows()
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self.table_width()
         if isinstance(self.shown, FileView):
-            return file_specs(self.shown, self.view.hidden, self.shell.glyphs, self._width)
+            return file_specs(self.shown, self.view.hidden, self.shell.glyphs, self.fitted_width)
         kind = self.shown.kind if self.shown is not None else "type"
-        return specs(table, kind, self.view.hidden, self.shell.glyphs, self.shell.lang, self._width)
+        return specs(table, kind, self.view.hidden, self.shell.glyphs, self.shell.lang, self.fitted_width)
 
     def heading(self, name: str, lang: Lang) -> str:
         if isinstance(self.shown, FileView):

@@ -49,6 +49,7 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     .-short RoundsPane Chart { display: none; }
     """
 
+    is_fitted = True
     subject_column = SUBJECT
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns: ClassVar[tuple[str, ...]] = (SUBJECT,)
@@ -57,7 +58,6 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
     def __init__(self, area: str = "rounds", options: AnalysisOptions | None = None) -> None:
         super().__init__(area)
         self.options = options or AnalysisOptions()
-        self._width = 0
         self._round_name: str | None = None
         """The round that the cursor was last sent to: a new one draws it, the same one again does not."""
         self._is_same_story = False
@@ -124,14 +124,9 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         if not self._to_round(self.round_index):
             super()._start_at_first_finding()
 
-    def on_resize(self) -> None:
-        if self._width != self.table_width():
-            self.show_rows()
-
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
-        self._width = self.table_width()
         assert self.shown is not None
-        return specs(self.shown, self.view.hidden, self.shell.glyphs, self._width)
+        return specs(self.shown, self.view.hidden, self.shell.glyphs, self.fitted_width)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)
