@@ -70,15 +70,22 @@ class PrecisionReport(AreaAnswer):
 
     @property
     def max_error(self) -> float:
-        """Largest relative L2 error of a compared tensor (a lower bound where only statistics exist)."""
+        """Largest relative L2 error of a compared tensor (a lower bound where only statistics exist).
+
+        inf where a tensor is an error that no figure measures (NaN on one side, another shape); NaN where
+        nothing was measured, so that no limit holds.
+        """
         import numpy as np
 
-        errors = [
-            np.fmax(rank.rows.figures["rel_l2"], rank.rows.figures["rel_l2_at_least"])
-            for rank in self.comparison.ranks
-        ]
-        found = [float(np.nanmax(e)) for e in errors if len(e) and not np.isnan(e).all()]
-        return max(found, default=0.0)
+        from .precision.verdict import ERROR
+
+        found = []
+        for rank in self.comparison.ranks:
+            rows = rank.rows
+            errors = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
+            errors = np.where((rows.verdict == ERROR) & ~(errors > 0), np.inf, errors)
+            found += [float(np.nanmax(errors))] if not np.isnan(errors).all() else []
+        return max(found, default=float("nan"))
 
     def to_frame(self) -> pandas.DataFrame:
         """All rows with the contract's columns as a pandas frame; absent values are NA."""
@@ -100,13 +107,17 @@ class OverflowReport(AreaAnswer):
 
     @property
     def max_error(self) -> float:
-        """Largest share of its dtype's range that a finite tensor reaches; inf where something overflowed."""
+        """Largest share of its dtype's range that a finite tensor reaches; inf where something overflowed.
+
+        NaN where no tensor tells a share.
+        """
         import numpy as np
 
         if self.origin is not None:
             return float("inf")
         shares = [rank.health.absmax / rank.health.largest for rank in self.found.looked_through]
-        return max((float(np.nanmax(s)) for s in shares if len(s) and not np.isnan(s).all()), default=0.0)
+        known = (float(np.nanmax(s)) for s in shares if len(s) and not np.isnan(s).all())
+        return max(known, default=float("nan"))
 
     def to_frame(self) -> pandas.DataFrame:
         """All tensors with the contract's columns as a pandas frame; absent values are NA."""

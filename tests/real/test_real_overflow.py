@@ -52,14 +52,17 @@ def test_the_rank_that_took_the_logarithm(shared: Path) -> None:
 def test_the_heat_map_shows_on_which_rank_it_began(shared: Path) -> None:
     """Statistics alone: no counts of NaN, and no figure of an error that is one."""
     folder, options = shared / "samples/msprobe/distributed", AnalysisOptions(jobs=1, tables=True)
-    used = overflow_heat(first_overflow(folder, options=options).report.tables["overflow"])
+    used = overflow_heat(first_overflow(folder, options=options).report.tables["overflow"], 0.9)
     assert used.ranks == ("rank 0", "rank 1")
     bad = [place for place in sorted(used.cells) if used.cells[place].state == "nonfinite"]
     layer, rank = bad[0]
     assert (used.layers[layer], used.ranks[rank]) == ("Torch.log.0.forward", "rank 1")
     assert not [cell for cell in used.cells.values() if cell.state == "unknown"]
-    compared = compare(folder / "nan", folder / "bench", tables=True).report.tables["precision"]
-    wrong = [one for one in precision_heat(compared).cells.values() if one.state == "error"]
+    found = compare(folder / "nan", folder / "bench", tables=True)
+    assert found.max_error == np.inf
+    wrong = [
+        one for one in precision_heat(found.report.tables["precision"]).cells.values() if one.state == "error"
+    ]
     assert len(wrong) > 10 and {error_level(one) for one in wrong} == {5}
 
 

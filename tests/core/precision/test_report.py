@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,15 @@ def test_warn(tmp_path: Path) -> None:
     ]
     assert (found.report.exit_code(), found.report.exit_code(strict=True)) == (0, 1)
     assert 0.004 < found.max_error <= 0.005
+
+
+def test_an_error_that_has_no_size_holds_no_limit(tmp_path: Path) -> None:
+    """`assert run.max_error < 0.02` may not pass on NaN, on another shape, or where nothing was measured."""
+    broken = np.where(np.arange(64) == 3, np.nan, Y)
+    assert two(tmp_path / "a", one_call(broken), one_call(Y)).max_error == math.inf
+    assert two(tmp_path / "b", one_call(Y[:32]), one_call(Y)).max_error == math.inf
+    nothing = two(tmp_path / "c", {ADD: api([tensor(X)], [tensor(Y)])}, {MUL: api([tensor(X)], [tensor(Y)])})
+    assert math.isnan(nothing.max_error)
 
 
 def test_fail(tmp_path: Path) -> None:
