@@ -23,6 +23,8 @@ UNLOGGED_SCOPES = frozenset(("entry", "pick", "ask"))
 UNLOGGED = frozenset(("app.palette", "app.runs", "app.capture", "app.recording", "pane.note", "help.codes"))
 """What asks for typed text: a note is logged once it is taken, the rest of them does its work by itself."""
 _REACHING_OUT = frozenset(("pane.export", "pane.edit", "pane.copy", "memory.roots", "app.cancel"))
+_OF_THIS_MACHINE = frozenset(("device.now", "device.poll", "rounds.baseline"))
+"""They start npu-smi, and change with what later commands compare."""
 
 
 def is_replayable(step: str) -> bool:
@@ -32,7 +34,7 @@ def is_replayable(step: str) -> bool:
     action = BY_ID.get(step)
     if action is None or action.scope in (*UNLOGGED_SCOPES, "capture"):
         return False
-    return step not in _REACHING_OUT and (step not in UNLOGGED or step == "pane.note")
+    return step not in _REACHING_OUT | _OF_THIS_MACHINE and (step not in UNLOGGED or step == "pane.note")
 
 
 def read_recording(path: Path) -> tuple[str, ...]:
