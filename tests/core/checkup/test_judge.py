@@ -150,6 +150,9 @@ def test_an_output_with_nan_has_no_cosine_and_fails() -> None:
     nan = pair(None, "fail", finding("precision"), last_output_verdict="error", last_output_reason="nan")
     found = result(check(None, precision=(pair(0.999), nan)), "precision.cosine")
     assert (found.state, found.value, found.shown, found.why) == ("fail", None, "?", "no cosine: nan")
+    unseen = of("precision", "pass", golden="golden")  # before one that is wrong it excuses nothing
+    both = result(check(None, precision=(unseen, nan)), "precision.cosine")
+    assert both.state == "fail"
 
 
 def test_an_output_that_was_not_recorded_is_unknown_where_asked() -> None:

@@ -185,3 +185,8 @@ def test_text_and_values_hold_every_step(lang: str) -> None:
     assert len(told) == len(STEPS)
     assert [step["command"] for step in told if step["command"] not in text] == []
     assert [step.title[lang == "zh"] for step in STEPS if step.title[lang == "zh"] not in text] == []
+
+
+def test_one_rank_needs_no_option_and_many_are_not_all_named() -> None:
+    assert (Facts().rank, Facts(ranks=(3,)).rank, Facts(ranks=(0, 2)).rank) == ("", "", "0,2")
+    assert Facts(ranks=tuple(range(64))).rank == "0,1,2,3,4,5,6,7"

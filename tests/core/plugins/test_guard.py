@@ -36,6 +36,18 @@ def only_problem(**limits: Any) -> Problem:
     return problem
 
 
+def test_what_lies_in_the_current_folder_is_never_run(
+    use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run that is looked at may be the current folder: a json.py in it is data."""
+    for name in ("json", "struct", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    use(ANALYSIS)
+    assert told().problems == () and not (tmp_path / "ran").exists()
+
+
 FAULTS = {
     "raises": ("raise ValueError('no\\x1b[31m idea')", "raised ValueError: no", 6),
     "exits": ("import sys; sys.exit(3)", "raised SystemExit: 3", 6),
