@@ -62,14 +62,19 @@ def why_of(one: CriterionResult) -> str:
     return ": ".join(filter(None, (one.subject, one.why, accepted)))
 
 
-def _area_cells(area: AreaState, lang: Lang) -> list[str]:
+def says_of(area: AreaState, lang: Lang) -> str:
+    """What an area says, what it lacks, and whose trouble its figures mean nothing beside, in one line."""
     words = [area.headline, area.missing]
     if not area.is_trusted:
         words.append(say(TEXTS, "not-trusted", lang, area=area_title(area.distrusted_by, lang)))
+    return "; ".join(dict.fromkeys(filter(None, words)))
+
+
+def _area_cells(area: AreaState, lang: Lang) -> list[str]:
     return [
         area_title(area.area, lang),
         say(WORDS, "is-" + area.state, lang) if area.is_counted else say(TEXTS, "not-counted", lang),
-        escaped("; ".join(dict.fromkeys(filter(None, words)))),
+        escaped(says_of(area, lang)),
         code(area.next_step) if area.next_step else "",
     ]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from npulse.core.areas import area_title
-from npulse.core.criteria import AreaState, CheckUp
+from npulse.core.criteria import CheckUp
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.report.as_text import TEXTS as WORDS
 from npulse.core.report.texts import TEXTS as REPORT
-from npulse.core.report.whole_text import why_of
+from npulse.core.report.whole_text import says_of, why_of
 from npulse.core.text import Lang, say
 from npulse.core.views import shown_figure
 
@@ -40,7 +40,7 @@ def check_up_part(check_up: CheckUp, linked: Iterable[str], lang: Lang) -> Html:
         (
             _link(area.area, lang) if area.area in known else area_title(area.area, lang),
             verdict(area.state, lang) if area.is_counted else say(REPORT, "not-counted", lang),
-            _says(area, lang),
+            says_of(area, lang),
             _command(area.next_step),
         )
         for area in check_up.areas
@@ -71,13 +71,6 @@ def check_up_part(check_up: CheckUp, linked: Iterable[str], lang: Lang) -> Html:
 
 def _link(area: str, lang: Lang) -> Html:
     return tag("a", area_title(area, lang), href=f"#{area}")
-
-
-def _says(area: AreaState, lang: Lang) -> Html:
-    words = [area.headline, area.missing]
-    if not area.is_trusted:
-        words.append(say(REPORT, "not-trusted", lang, area=area_title(area.distrusted_by, lang)))
-    return tag("span", "; ".join(dict.fromkeys(filter(None, words))))
 
 
 def _command(words: str) -> Child:

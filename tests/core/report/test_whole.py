@@ -7,6 +7,7 @@ import csv
 import gc
 import io
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -87,6 +88,13 @@ def test_markdown_says_where_to_look_first(lang: str) -> None:
     assert made.count("`precision.fail`") == 1
     newest, before = (made.index(f" \N{MIDDLE DOT} `round{n}") for n in (2, 1))
     assert newest < before, "the newest round is read first"
+
+
+@pytest.mark.parametrize("format_name", ["md", "html"])
+def test_figures_that_mean_nothing_say_whose_trouble_they_are(format_name: str) -> None:
+    told = "".join(render_whole(dossier(), format_name, version="1"))
+    (row,) = [line for line in re.split("\n|</tr>", told) if "quick" in line and "mean nothing" in line]
+    assert "before Precision is repaired" in row and told.count("mean nothing before") == 1
 
 
 def test_markdown_obeys_no_name() -> None:
