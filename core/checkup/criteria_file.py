@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -61,8 +62,14 @@ class CriteriaFile:
 
 
 def default_text() -> str:
-    """The bundled criteria file, to start from."""
+    """The bundled criteria file."""
     return (files(__package__) / "default.toml").read_text(encoding="utf-8")
+
+
+def starter_text() -> str:
+    """The bundled file to start from: what it sets stands behind `#`, so that nothing is asked for that
+    the user did not ask for."""
+    return re.sub(r"^(?=\w+ = )", "# ", default_text(), flags=re.MULTILINE)
 
 
 @cache

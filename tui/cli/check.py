@@ -18,10 +18,10 @@ CRITERIA_FILE = "criteria.toml"
 
 
 def print_criteria() -> int:
-    """The bundled criteria file, to start from."""
-    from npulse.core.checkup.criteria_file import default_text
+    """A criteria file to start from: the bundled one, with nothing asked for yet."""
+    from npulse.core.checkup.criteria_file import starter_text
 
-    emit([default_text()])
+    emit([starter_text()])
     return 0
 
 
