@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Awaitable, Callable
 from html import escape
@@ -12,6 +13,7 @@ from typing import TypeVar
 
 import textual_serve
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from npulse.core.errors import EnvironmentLacks
 from npulse.core.text import say
@@ -99,6 +101,7 @@ class Server:
         async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
             return await self._guarded(request, handler)
 
+        logging.getLogger("aiohttp.server").addFilter(_is_no_visitors)
         application = web.Application(middlewares=[guarded], client_max_size=1 << 10)
         application.router.add_get("/", self._page)
         application.router.add_get("/ws", self._websocket)
@@ -154,6 +157,12 @@ class Server:
             await asyncio.shield(session.stop())
             self._sessions.discard(session)
         return websocket
+
+
+def _is_no_visitors(record: logging.LogRecord) -> bool:
+    """Whether the web server tells of itself: what is no HTTP was sent by somebody who has shown no
+    token, and stderr is not theirs to fill."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def _end(ended: asyncio.Future[int], number: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -53,6 +55,19 @@ async def test_the_token_is_shown_once(visitor: TestClient[Any, Any]) -> None:
     answer = await visitor.get("/")
     assert answer.status == 200 and "会话已结束" in await answer.text()
     assert (await visitor.get("/nothing")).status == 404
+
+
+async def test_what_is_no_http_leaves_no_trace_on_stderr(
+    visitor: TestClient[Any, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    for sent in (b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", b"\x16\x03\x01" * 50 + b"\r\n\r\n"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", visitor.port)
+        writer.write(sent)
+        assert b" 400 " in await reader.readline()
+        writer.close()
+    assert [record.getMessage() for record in caplog.records if record.name == "aiohttp.server"] == []
+    logging.getLogger("aiohttp.server").error("a fault of its own")
+    assert "a fault of its own" in caplog.text
 
 
 async def test_a_page_loads_from_here_alone_and_stands_in_no_frame(visitor: TestClient[Any, Any]) -> None:
