@@ -191,7 +191,8 @@ def test_doctor_lists_them(tmp_path: Path, capsys: Capture) -> None:
     assert call("plugin", "add", EXAMPLE, "-n", "mine") == 0
     capsys.readouterr()
     call("doctor")
-    assert f"  mine  reader, metric, analysis  {EXAMPLE}" in capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())  # a long path stands on a line of its own
+    assert f"mine reader, metric, analysis {EXAMPLE}" in told
 
 
 def test_without_plugins_a_look_at_a_run_loads_and_starts_nothing_for_them(tmp_path: Path) -> None:

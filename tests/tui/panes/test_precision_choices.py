@@ -65,7 +65,7 @@ async def test_a_file_of_no_tool(
     app = open_app(path)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(
-            pilot, lambda: "the output of a tool that is read here" in screen_text(app).replace("\n", "")
+            pilot, lambda: "the output of a tool that is read here" in " ".join(screen_text(app).split())
         )
         text = screen_text(app)
         assert "press p" not in text and "p pair" not in text.split("\n")[-1]
