@@ -47,5 +47,8 @@ def _of(run: Run, name: str, artifacts: tuple[Artifact, ...], lang: Lang) -> Are
     if is_empty(environment) and not environment.problems:
         return None
     environment = replace(environment, problems=(*environment.problems, *problems))
-    told_of = replace(report(environment, lang), run=str(run.path), artifacts=tuple(texts))
+    told = report(environment, lang)
+    if told.verdict == "pass" and not told.counts.get("pairs"):
+        told = replace(told, verdict="unknown", beneath="unknown")  # nothing was judged: that is no pass
+    told_of = replace(told, run=str(run.path), artifacts=tuple(texts))
     return AreaReport(name, ", ".join(one.relative for one in texts[:4]), told_of)

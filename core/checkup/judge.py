@@ -268,6 +268,9 @@ def _missing(
     lacking = next((one for one in results if one.value is None and one.state == "unknown"), None)
     if area == "precision" and not is_recorded:
         return say(TEXTS, "missing-golden", lang), capture_command(facts, area, name="golden")
+    has_pairs = any(report.counts.get("pairs") for report in reports)
+    if area == "environment" and not is_recorded and not has_pairs:
+        return say(TEXTS, "missing-versions", lang), here_command(facts)
     short = next((one for one in results if one.id == "overflow.min_steps" and one.state == "fail"), None)
     if short is not None and short.value is not None:
         needed = f"{int(short.limit or 0):,}"
@@ -282,7 +285,7 @@ def _missing(
 def _headline(
     area: str, reports: Sequence[Report], results: Sequence[CriterionResult], missing: str, lang: Lang
 ) -> str:
-    """Figures of the criteria, then how much there is to look at."""
+    """What fails first: missed criteria, or the errors where all are met; then the other figures."""
     if not reports:
         return missing
     parts = [_figure_text(one, lang) for one in results if one.value is not None or one.subject]
@@ -292,11 +295,15 @@ def _headline(
             [say(TEXTS, "n-steps-one" if steps == 1 else "n-steps", lang, n=f"{steps:,}")] if steps else []
         )
     findings = [finding for report in reports for finding in report.findings]
+    counted = []
     for severity in _SEVERITIES:
         n = sum(finding.severity == severity for finding in findings)
         if n:
             key = f"n-{severity}s" + ("-one" if n == 1 else "")
-            parts.append(say(TEXTS, key, lang, n=f"{n:,}"))
+            counted.append(say(TEXTS, key, lang, n=f"{n:,}"))
+    has_errors = any(finding.severity == "error" for finding in findings)
+    is_met = not any(one.state == "fail" for one in results)
+    parts = [*counted, *parts] if has_errors and is_met else [*parts, *counted]
     n_problems = len({problem for report in reports for problem in report.problems})
     if n_problems:
         parts.append(say(TEXTS, "n-problems", lang, n=f"{n_problems:,}"))

@@ -53,6 +53,13 @@ def _errors(reports: Sequence[Report]) -> Measured:
     return _count(reports, n, _first(reports))
 
 
+def _conflicts(reports: Sequence[Report]) -> Measured:
+    """Of an environment: none are known where no two versions were told that go together or do not."""
+    found = _errors(reports)
+    is_compared = any(report.counts.get("pairs") for report in reports)
+    return found if found.value or is_compared else Measured(None, "unknown", why="no-pairs")
+
+
 def _loud(count: str) -> Take:
     """Errors that do not only follow; of more than a report tells one by one the area's own count has the
     rest. What somebody accepted (`severity_before`) is none."""
@@ -162,5 +169,5 @@ TAKES: Mapping[str, Take] = {
     "performance.tokens_per_s": _summary("tokens_per_s", min),
     "performance.step_ms": _summary("step_ms", max),
     "device.faults": _errors,
-    "environment.conflicts": _errors,
+    "environment.conflicts": _conflicts,
 }

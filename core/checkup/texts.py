@@ -36,6 +36,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     # why a criterion stands as it does
     "no-figure": ("not recorded", "未记录"),
     "no-cosine": ("no cosine: {reason}", "没有余弦：{reason}"),
+    "no-pairs": ("no two versions that could be compared", "没有可以相互比较的两个版本"),
     "no-golden": ("no golden capture beside it", "没有对应的 golden 采集"),
     "no-serving": (
         "not recorded: mark ranges prefill and decode in the script, or write it into round.toml",
@@ -47,6 +48,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "missing-environment": (
         "no version file, environment text or versions in a manifest",
         "没有版本文件、环境文本或清单中的版本信息",
+    ),
+    "missing-versions": (
+        "no two versions that could be compared: of driver, toolkit, torch, torch_npu",
+        "没有可以相互比较的两个版本（driver、toolkit、torch、torch_npu）",
     ),
     "missing-device": ("no output of npu-smi", "没有 npu-smi 输出"),
     "missing-precision": ("no capture that can be compared", "没有可比较的采集"),

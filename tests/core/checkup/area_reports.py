@@ -26,5 +26,11 @@ def in_state(area: str, verdict: Verdict) -> AreaReport:
     problems = (FILE,) if verdict == "incomplete" else ()
     summary = {"is_complete": verdict in ("pass", "warn")}
     return of(
-        area, verdict, *told, problems=problems, golden=golden, counts={"rank_steps": 1}, summary=summary
+        area,
+        verdict,
+        *told,
+        problems=problems,
+        golden=golden,
+        counts={"rank_steps": 1, "pairs": 1},
+        summary=summary,
     )

@@ -89,6 +89,16 @@ def test_versions_in_a_manifest_are_an_environment(tmp_path: Path) -> None:
     assert environment.reports[0].round == "a_20260101-000000"
 
 
+def test_one_version_alone_is_no_environment_that_passed(tmp_path: Path) -> None:
+    folder = tmp_path / "dump" / "a_20260101-000000"
+    for versions, state in (('torch = "2.1.0"', "unknown"), ('torch = "2.1.0"\ntorch_npu = "2.1.0"', "pass")):
+        write(folder / "round.toml", f"schema = 1\n[versions]\n{versions}\n")
+        (environment,) = (area for area in check(tmp_path).found.areas if area.area == "environment")
+        assert (environment.state, environment.is_counted) == (state, state == "pass"), versions
+        assert [one.state for one in environment.criteria] == ([] if state == "unknown" else ["pass"])
+        assert bool(environment.missing) == (state == "unknown") and bool(environment.reports)
+
+
 @pytest.mark.parametrize(
     ("tool", "settings", "state"),
     [

@@ -41,6 +41,13 @@ def pair(cosine: Any = None, verdict: Any = "pass", *findings: Any, **summary: A
     return of("precision", verdict, *findings, golden="golden", summary=told)
 
 
+def test_what_fails_comes_first_in_the_line_of_an_area() -> None:
+    met = area_in(check(None, precision=pair(0.9932, "fail", finding("precision"))), "precision")
+    assert (met.state, met.headline) == ("fail", "1 error, cosine of the last output 0.9932")
+    missed = area_in(check(None, precision=pair(0.96, "fail", finding("precision"))), "precision")
+    assert missed.headline == "cosine of the last output 0.96 (needs >= 0.99), 1 error"
+
+
 # ---- areas that were not recorded ----
 
 
