@@ -31,6 +31,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core.calls",),
     ("core.overflow",),  # needs no second capture: the precision area asks it of one alone
     ("core.precision", "core.memory", "core.performance"),
+    ("core.recheck",),  # one operator of a capture computed again
     ("core.capture", "core.watch", "core.gate", "core.packs"),
     ("core.areas",),
     ("core.checkup", "core.report"),  # asks every area; writes what it says

@@ -1,49 +1,15 @@
-"""Which operator call of the target stands against which of the golden side, and which leaf against which.
-
-Here by name; other methods (unlike graphs, mapping files) return the same `Pairing` and change nothing else.
-"""
+"""Calls of equal names stand against each other."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump
 
-Ints = npt.NDArray[np.int64]
+from .model import Ints, Pairing
 
 _GRAD_PLACEHOLDER = ".parameters_grad"
-
-
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """The calls of both sides as one sequence in execution order, and its leaf rows.
-
-    target_call, golden_call: one entry a step of the sequence, -1 where that side has no such call.
-    row_call: sequence index of each leaf row; target_leaf, golden_leaf: leaf rows of the dumps or -1.
-    Rows of one call stand together, in the order input, kwargs, parameters, output of the target.
-    """
-
-    target_call: Ints
-    golden_call: Ints
-    row_call: Ints
-    target_leaf: Ints
-    golden_leaf: Ints
-
-    @property
-    def n_calls(self) -> int:
-        return len(self.target_call)
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.row_call)
-
-    def name(self, target: Dump, golden: Dump, call: int) -> str:
-        """The call's full name (that of the target where both have one)."""
-        t = int(self.target_call[call])
-        return target.calls.names[t] if t >= 0 else golden.calls.names[int(self.golden_call[call])]
 
 
 def pair_by_name(target: Dump, golden: Dump) -> Pairing:

@@ -1,0 +1,86 @@
+"""Which operator call of the target stands against which of the golden side, and which leaf against which.
+
+Every method (by name, graphs that are not alike, a mapping file, by hand) returns the same `Pairing`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from npulse.core.formats.msprobe.records import Dump
+
+Ints = npt.NDArray[np.int64]
+
+EVIDENCE = (
+    "name",  # equal full names
+    "order",  # its place between pairs that are sure
+    "type",  # the same operator under another call number or prefix
+    "shape",
+    "dtype",
+    "stack",  # called from the same source line
+    "module",  # the same module path
+    "content",  # equal values, checksum or statistics
+    "fusion",  # a row of the table of fusions
+    "recompute",  # a recomputed copy
+    "split",  # parts of a tensor that another rank layout has whole
+    "mapping",  # a mapping file says so
+    "hand",  # the user says so
+)
+"""What speaks for a pair; bit k of `Pairing.evidence` is entry k."""
+
+CERTAIN, LIKELY, DOUBTFUL = 1.0, 0.8, 0.5
+"""How sure a pair is: equal names, a mapping or the user; several kinds of evidence; the order alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Several calls of at least one side that stand against each other as one, compared at the group's ends.
+
+    call: its place in the sequence of the pairing. target_calls, golden_calls: call rows of the dumps in
+    execution order. fusion: its row of the table of fusions, "" where a mapping or the user says so.
+    """
+
+    call: int
+    target_calls: tuple[int, ...]
+    golden_calls: tuple[int, ...]
+    fusion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """The calls of both sides as one sequence in execution order, and its leaf rows.
+
+    target_call, golden_call: one entry a step of the sequence, -1 where that side has no such call.
+    row_call: sequence index of each leaf row; target_leaf, golden_leaf: leaf rows of the dumps or -1.
+    Rows of one call stand together, in the order input, kwargs, parameters, output of the target. Of a group
+    the entry names the last call of each side; its leaves may belong to any call of the group.
+    confidence: one entry a call, 0 to 1 (NaN: nothing stands against it); evidence: bits of `EVIDENCE`.
+    None: all of it is by name. groups: in the order of `call`. recompute_of: the place of the call that a
+    call repeats, -1 for none; None: nothing is known to be a copy.
+    """
+
+    target_call: Ints
+    golden_call: Ints
+    row_call: Ints
+    target_leaf: Ints
+    golden_leaf: Ints
+    confidence: npt.NDArray[np.float64] | None = None
+    evidence: Ints | None = None
+    groups: tuple[Group, ...] = ()
+    recompute_of: Ints | None = None
+
+    @property
+    def n_calls(self) -> int:
+        return len(self.target_call)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.row_call)
+
+    def name(self, target: Dump, golden: Dump, call: int) -> str:
+        """The call's full name (that of the target where both have one)."""
+        t = int(self.target_call[call])
+        return target.calls.names[t] if t >= 0 else golden.calls.names[int(self.golden_call[call])]
