@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,3 +52,39 @@ def layer_number(name: str, construct: Construct | None) -> int | None:
         found = layer_of(parent)
         parent = parents.get(parent)
     return found
+
+
+def places_of(orders: Iterable[Sequence[str]]) -> dict[str, int]:
+    """One order of the layers of several ranks, as label -> place.
+
+    Numbered layers by their numbers where ranks hold different ones (stages of a pipeline); a call that is an
+    entry of its own stands behind the one that it follows in its rank.
+    """
+    known: list[str] = []
+    for order in orders:
+        behind: dict[str | None, list[str]] = {}
+        has = set(known)
+        before: str | None = None
+        for label in dict.fromkeys(order):
+            if label in has:
+                before = label
+            else:
+                behind.setdefault(before, []).append(label)
+        if not behind:
+            continue
+        known = [*behind.get(None, ()), *(one for label in known for one in (label, *behind.get(label, ())))]
+        if has and any(map(_LAYER.fullmatch, known)):
+            known.sort(key=_by_number)
+    return {label: place for place, label in enumerate(known)}
+
+
+_LAYER = re.compile(r"layer (\d+) (\w+)")
+
+
+def _by_number(label: str) -> tuple[bool, int]:
+    """Forward upwards, backward downwards; what has no number stands before its direction's layers."""
+    found = _LAYER.fullmatch(label)
+    is_backward = label.endswith("backward")
+    if found is None:
+        return is_backward, -sys.maxsize
+    return is_backward, -int(found[1]) if is_backward else int(found[1])

@@ -38,7 +38,7 @@ class LayerStrip:
 
 def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
     """The strip of one rank and step."""
-    layer_of_call, labels = _layers(rank)
+    layer_of_call, labels = layers_of_rank(rank)
     rows = rank.rows
     layer = layer_of_call[rows.pairing.row_call] if labels else np.zeros(0, np.int64)
     error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
@@ -56,7 +56,8 @@ def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
     return LayerStrip(tuple(labels), errors, worst + start, known, layer)
 
 
-def _layers(rank: RankComparison) -> tuple[npt.NDArray[np.int64], list[str]]:
+def layers_of_rank(rank: RankComparison) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """The layer of each call of the pairing, and the labels of the layers."""
     pairing = rank.rows.pairing
     names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
     return layers_of_calls(names, rank.construct)

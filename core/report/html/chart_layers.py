@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.layers import layers_of_calls
+from npulse.core.calls.layers import places_of as places_of
 from npulse.core.report.mask import hide_word
 from npulse.core.table import Column, Table
 
@@ -47,42 +46,6 @@ def layers_of(table: Table, rows: Ints) -> tuple[Ints, list[str]]:
     layer_of_code = np.zeros(len(codes), np.int64)
     layer_of_code[order] = index
     return layer_of_code[places.reshape(-1)], labels
-
-
-def places_of(orders: Iterable[Sequence[str]]) -> dict[str, int]:
-    """One order of the layers of several ranks, as label -> place.
-
-    Numbered layers by their numbers where ranks hold different ones (stages of a pipeline); a call that is an
-    entry of its own stands behind the one that it follows in its rank.
-    """
-    known: list[str] = []
-    for order in orders:
-        behind: dict[str | None, list[str]] = {}
-        has = set(known)
-        before: str | None = None
-        for label in dict.fromkeys(order):
-            if label in has:
-                before = label
-            else:
-                behind.setdefault(before, []).append(label)
-        if not behind:
-            continue
-        known = [*behind.get(None, ()), *(one for label in known for one in (label, *behind.get(label, ())))]
-        if has and any(map(_LAYER.fullmatch, known)):
-            known.sort(key=_by_number)
-    return {label: place for place, label in enumerate(known)}
-
-
-_LAYER = re.compile(r"layer (\d+) (\w+)")
-
-
-def _by_number(label: str) -> tuple[bool, int]:
-    """Forward upwards, backward downwards; what has no number stands before its direction's layers."""
-    found = _LAYER.fullmatch(label)
-    is_backward = label.endswith("backward")
-    if found is None:
-        return is_backward, -sys.maxsize
-    return is_backward, -int(found[1]) if is_backward else int(found[1])
 
 
 @lru_cache(maxsize=4)
