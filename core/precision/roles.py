@@ -234,10 +234,15 @@ class _Walk:
         elif (producer := self._handed_on_wrong(call, failing[0])) >= 0:
             role[failing] = ORIGIN
             self._add(call, "overwritten", failing[0], failing[0], producer)
+        elif not self._is_drift(given, failing):
+            role[failing] = ORIGIN
+            self._add(call, "operator", failing[0], failing[0])
+        elif (module := self._module_of_a_jump(call, given)) >= 0:
+            role[failing] = INHERITED
+            self._explain(call, module)
         else:
             role[failing] = ORIGIN
-            cause = "drift" if self._is_drift(given, failing) else "operator"
-            self._add(call, cause, failing[0], failing[0])
+            self._add(call, "drift", failing[0], failing[0])
 
     def _arguments_of_one_side(self, call: int, span: range) -> list[int]:
         if (
@@ -297,6 +302,26 @@ class _Walk:
         before = [self._error(r) for r in given if self.rows.verdict[r] == WARNING]
         after = [self._error(r) for r in failing]
         return bool(before) and max(after) <= GROWTH * max(before)
+
+    def _module_of_a_jump(self, call: int, given: list[int]) -> int:
+        """The module in which the error of an input came up at once, made an origin; or -1.
+
+        No captured call made that input, and what the module around was given is off by far less: it did not
+        build up, it began in code between the captured calls, below the criteria until this call.
+        """
+        row = max((r for r in given if self.rows.verdict[r] == WARNING), key=self._error)
+        target, golden = self.upstream.sources(row)
+        if 0 <= target.row == golden.row or self.side[row] == PARAMETERS:
+            return -1
+        for key in self.upstream.around(call):
+            module = self.modules.get(key, -1)
+            before = [r for r in self._span(module) if self._is_given_tensor(r)] if module >= 0 else []
+            if not before or any(self.rows.verdict[r] == UNKNOWN for r in before):
+                continue
+            if GROWTH * max(self._error(r) for r in before) < self._error(row):
+                self.roles.row[row] = INHERITED
+                return self._blame_module(module, row)
+        return -1
 
     def _error(self, row: int) -> float:
         for name in ("rel_l2", "rel_l2_at_least"):
@@ -468,11 +493,15 @@ class _Walk:
                 continue
             if UNKNOWN in verdicts:
                 return -1
-            made = [row for row in span if self.side[row] == OUTPUT and self.rows.verdict[row] == ERROR]
-            self.blamed_modules.add(module)
-            self._add(module, "operator", made[0] if made else bad_input, bad_input)
-            return module
+            return self._blame_module(module, bad_input)
         return -1
+
+    def _blame_module(self, module: int, bad_input: int) -> int:
+        span = self._span(module)
+        made = [row for row in span if self.side[row] == OUTPUT and self.rows.verdict[row] == ERROR]
+        self.blamed_modules.add(module)
+        self._add(module, "operator", made[0] if made else bad_input, bad_input)
+        return module
 
     def _is_given_tensor(self, row: int) -> bool:
         t = int(self.pairing.target_leaf[row])

@@ -177,6 +177,13 @@ def test_a_call_of_one_side_alone(call: str, kind: str, level: str, mode: str, s
         assert found[0].figures["side"] == ("target" if kind == "extra" else "golden")
 
 
+@pytest.mark.parametrize("mode", ["tensor", "md5"])
+def test_an_error_that_came_up_between_captured_modules_is_no_drift(mode: str) -> None:
+    """What the module inside is given is still within the criteria, its output no more: nothing built up."""
+    report = compared(Fault("missing", "Tensor.__mul__.1.forward"), "L0", mode, seed=1, ulp_noise=True)
+    assert told(report) == [("operator", "Module.layers.1.attn.Attention.forward.0")]
+
+
 @given(call=st.sampled_from(FORWARD[:-1]), level=levels, mode=modes, seed=seeds)
 @settings(max_examples=30)
 def test_memory_overwritten_between_two_calls(call: str, level: str, mode: str, seed: int) -> None:
