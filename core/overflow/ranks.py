@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from npulse.core.calls.apis import plain_api
+from npulse.core.calls.clocks import clocks_of, time_before
 from npulse.core.calls.live import LiveRank
-from npulse.core.calls.meetings import Meeting, Meetings
+from npulse.core.calls.meetings import Meetings
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, TENSOR, Construct, Dump, Stacks
 from npulse.core.run.model import Artifact
@@ -66,9 +66,7 @@ class RankOverflow:
 
     def time_of(self, call: int) -> int:
         """Order of a call among all ranks of its step: the last meeting in front of it; 0 before any."""
-        calls = list(self.clock) if self.clock else []
-        before = bisect_left(calls, call)
-        return self.clock[calls[before - 1]] if before else 0
+        return time_before(self.clock, call)
 
 
 def follow_collectives(ranks: Sequence[RankOverflow]) -> list[RankOverflow]:
@@ -82,7 +80,7 @@ def follow_collectives(ranks: Sequence[RankOverflow]) -> list[RankOverflow]:
     for place, rank in enumerate(found):
         groups.setdefault((rank.capture, rank.step), []).append(place)
     for places in groups.values():
-        clocks = _clocks([found[p] for p in places])
+        clocks = clocks_of([found[p].meetings for p in places])
         for place, clock in zip(places, clocks, strict=True):
             found[place] = replace(found[place], clock=clock)
         _settle(found, places)
@@ -232,61 +230,3 @@ def _is_known(rank: RankOverflow, call: int) -> bool:
     given = [r for r in rank.dump.leaf_range(call) if leaves.side[r] in GIVEN and health.n_elements[r] >= 0]
     sent = rank.meetings.is_sender(call) or bool(given) or call in rank.meetings.source
     return sent and all(bool(health.is_known[r]) for r in given)
-
-
-def _clocks(ranks: Sequence[RankOverflow]) -> list[dict[int, int]]:
-    """For each rank: communication call to a number that is larger than that of all meetings before it."""
-    clocks: list[dict[int, int]] = [{} for _ in ranks]
-    waiting = [list(rank.meetings.of_call) for rank in ranks]
-    where: dict[Meeting, list[int]] = {}
-    for number, rank in enumerate(ranks):
-        for meeting in rank.meetings.calls:
-            where.setdefault(meeting, []).append(number)
-    at, now = [0] * len(ranks), [0] * len(ranks)
-
-    def ready_after(number: int, call: int) -> int | None:
-        """The time behind which the call can take place; None while somebody it needs is not there yet."""
-        latest = now[number]
-        here = ranks[number].meetings
-        for meeting in here.of_call[call]:
-            if meeting in here.sent:
-                continue  # who sends waits for nobody
-            for peer in where[meeting]:
-                there = ranks[peer].meetings
-                other = there.calls[meeting]
-                if meeting in there.sent:
-                    if other not in clocks[peer]:
-                        return None
-                    latest = max(latest, clocks[peer][other])
-                elif peer != number:
-                    if at[peer] < len(waiting[peer]) and waiting[peer][at[peer]] != other:
-                        return None
-                    latest = max(latest, now[peer])
-        return latest
-
-    queue = list(range(len(ranks)))
-    while queue:
-        number = queue.pop()
-        while at[number] < len(waiting[number]):
-            call = waiting[number][at[number]]
-            before = ready_after(number, call)
-            if before is None:
-                break  # goes on when the one that it waits for has moved
-            here = ranks[number].meetings
-            together = {number: call}
-            for meeting in here.of_call[call]:
-                for peer in where[meeting]:
-                    if meeting not in here.sent and meeting not in ranks[peer].meetings.sent:
-                        together[peer] = ranks[peer].meetings.calls[meeting]
-                    else:
-                        queue.append(peer)
-            for peer, other in together.items():
-                if at[peer] < len(waiting[peer]) and waiting[peer][at[peer]] == other:
-                    clocks[peer][other] = now[peer] = before + 1
-                    at[peer] += 1
-                    queue.append(peer)
-    for number, calls in enumerate(waiting):  # who waits for one that never comes: its own order
-        for call in calls[at[number] :]:
-            now[number] += 1
-            clocks[number][call] = now[number]
-    return clocks

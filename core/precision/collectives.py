@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from npulse.core.calls.clocks import clocks_of
 from npulse.core.calls.meetings import Meetings, meetings_of
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
@@ -23,6 +24,9 @@ GIVEN = (INPUT, KWARGS, PARAMETERS)
 Walk = Callable[[frozenset[int]], Roles]
 """The roles of one rank, given the calls that only carry what a peer was given."""
 
+Place = tuple[int, int]
+"""A call: place of its rank in the list of ranks, and its number in the pairing."""
+
 
 def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[Walk]) -> list[RankComparison]:
     """The ranks with roles in which what a peer was given wrong is no origin here.
@@ -34,18 +38,17 @@ def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[W
     if len(found) < 2 or not any(_differs(rank) for rank in found):
         return found
     meetings = [_meetings(rank) for rank in found]
-    carried: list[frozenset[int]] = [frozenset()] * len(found)
+    carried: list[dict[int, Place]] = [{} for _ in found]
     for _ in found:
-        before = list(carried)
+        before = [len(calls) for calls in carried]
         for place, here in enumerate(found):
-            carried[place] |= frozenset(
-                call
-                for call in _exchanges(here, meetings[place])
-                if _is_carried(found, meetings, place, call)
-            )
-            if carried[place] != before[place]:
-                found[place] = replace(here, roles=walks[place](carried[place]))
-        if carried == before:
+            for call in _exchanges(here, meetings[place]):
+                giver = _giver(found, meetings, place, call)
+                if giver is not None:
+                    carried[place].setdefault(call, giver)
+            if len(carried[place]) != before[place]:
+                found[place] = replace(here, roles=walks[place](frozenset(carried[place])))
+        if before == [len(calls) for calls in carried]:
             break
     for place, here in enumerate(found):
         for origin in list(here.roles.origins):
@@ -53,6 +56,24 @@ def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[W
             is_met = bool(_met(found, meetings, place, call))
             if call in meetings[place].of_call and not is_met and not _has_tensor_input(here, call):
                 _set_unknown(here, origin)
+    return _with_clocks(found, meetings, carried)
+
+
+def _with_clocks(
+    ranks: Sequence[RankComparison], meetings: Sequence[Meetings], carried: Sequence[Mapping[int, Place]]
+) -> list[RankComparison]:
+    """With what brought the difference to which call, and one order for the calls of all ranks of a step."""
+    found = list(ranks)
+    for step in dict.fromkeys(rank.step for rank in ranks):
+        places = [place for place, rank in enumerate(ranks) if rank.step == step]
+        clocks = clocks_of([meetings[place] for place in places])
+        for place, clock in zip(places, clocks, strict=True):
+            came = {
+                call: giver
+                for call, giver in sorted(carried[place].items())
+                if ranks[place].roles.call[call] == INHERITED
+            }
+            found[place] = replace(ranks[place], clock=clock, carried=came)
     return found
 
 
@@ -69,21 +90,26 @@ def _exchanges(rank: RankComparison, meetings: Meetings) -> Iterator[int]:
                 yield origin.call
 
 
-def _is_carried(ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int) -> bool:
+def _giver(
+    ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int
+) -> Place | None:
+    """The peer's call that was given what is wrong here; None where this rank was given it itself."""
     if is_given_bad(ranks[place], call):
-        return False
-    return any(
-        is_given_bad(ranks[peer], other, is_sender=meetings[peer].is_sender(other))
-        for peer, other in _met(ranks, meetings, place, call)
+        return None
+    return next(
+        (
+            (peer, other)
+            for peer, other in _met(ranks, meetings, place, call)
+            if is_given_bad(ranks[peer], other, is_sender=meetings[peer].is_sender(other))
+        ),
+        None,
     )
 
 
-def _met(
-    ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int
-) -> list[tuple[int, int]]:
+def _met(ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int) -> list[Place]:
     """(place of the peer, its call) of all that meet with this call."""
     here, met = ranks[place], meetings[place].of_call.get(call, ())
-    found: list[tuple[int, int]] = []
+    found: list[Place] = []
     for peer, other in enumerate(ranks):
         if peer == place or other.step != here.step:
             continue
@@ -142,5 +168,5 @@ def _meetings(rank: RankComparison) -> Meetings:
     return replace(
         found,
         calls={meeting: place[t] for meeting, t in found.calls.items() if t in place},
-        of_call={place[t]: meetings for t, meetings in found.of_call.items() if t in place},
+        of_call=dict(sorted((place[t], meetings) for t, meetings in found.of_call.items() if t in place)),
     )

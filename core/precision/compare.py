@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from .collectives import Walk, carry_through_collectives
 from .last import Last
 from .links import link, share_measurements
 from .live import Growth, Known
+from .origins.narrow import narrow_non_finite
 from .pairing import pair_by_name
 from .plugged import PluggedFigure, measured_by_plugins
 from .roles import UNKNOWN_ROLE, Roles, assign_roles
@@ -49,7 +50,11 @@ SMALL_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class RankComparison:
-    """One rank and step of both captures, compared. growth: what is not there yet where a side is written."""
+    """One rank and step of both captures, compared. growth: what is not there yet where a side is written.
+
+    carried: calls that only hand on what a peer was given, to (place of its rank, its call). clock: of the
+    calls in which ranks meet, their order among all ranks of the step; empty where nothing differs.
+    """
 
     rank: int | None
     step: int | None
@@ -60,6 +65,8 @@ class RankComparison:
     construct: Construct | None
     stacks: Stacks | None = None
     growth: Growth | None = None
+    carried: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    clock: Mapping[int, int] = field(default_factory=dict)
 
     def frames_of(self, call: int) -> tuple[Frame, ...]:
         """Python call stack of a call of the sequence, innermost first; () where none is at hand."""
@@ -370,6 +377,6 @@ def _judge(
         replace(rank, stacks=stacks_beside(pair, one.sides[0], settings.tails, problems))
         if rank.roles.origins
         else rank
-        for rank, one in zip(carry_through_collectives(ranks, walks), loaded, strict=True)
+        for rank, one in zip(narrow_non_finite(carry_through_collectives(ranks, walks)), loaded, strict=True)
     )
     return Comparison(pair, told, settings.criteria, tuple(problems), stage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -17,6 +18,8 @@ from npulse.core.formats.msprobe.records import KWARGS, OUTPUT, Dump
 from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
+from .origins.path import hops_of
+from .origins.words import carriers, made_non_finite, spread_figures, spread_text
 from .patterns import Pattern
 from .roles import INHERITED, ROLES, UNMATCHED, Origin
 from .rows import BASES, BY_TENSOR, FIGURES
@@ -37,19 +40,29 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         subject = (
             rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rows.golden_row(origin.row))
         )
+    hops = hops_of(comparison, rank, origin)
+    spread = spread_text(hops, lang)
     return Finding(
         area="precision",
         severity="error",
         rule=f"precision.{origin.cause}",
         role="origin",
         subject=subject,
-        message=origin_message(rank, origin, lang) + _source(rank, origin.call, lang),
+        message=origin_message(rank, origin, lang) + spread + _source(rank, origin.call, lang),
         next_step=next_step(rank, origin, lang),
         source=source_line(rank.frames_of(origin.call)),
-        figures=_figures(rank, origin),
-        related=_related(rank, origin),
+        figures={**_figures(rank, origin), **spread_figures(hops)},
+        related=_each_once((*carriers(hops), *_related(rank, origin))),
         location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
     )
+
+
+def _each_once(related: Iterable[Related]) -> tuple[Related, ...]:
+    """Of one subject the first entry."""
+    found: dict[str, Related] = {}
+    for one in related:
+        found.setdefault(one.subject, one)
+    return tuple(found.values())
 
 
 def location(comparison: Comparison, rank: RankComparison, call: int, row: int | None) -> Location:
@@ -178,7 +191,8 @@ def origin_message(rank: RankComparison, origin: Origin, lang: Lang) -> str:
         side = "target" if rows.pairing.golden_call[origin.call] < 0 else "golden"
         first = rank.target.leaf_name(rows.target_row(origin.first_row))
         text = say(TEXTS, f"unmatched-{side}", lang, first=first, output=output)
-        return text + pattern + _group_factor(rank, origin, lang)
+        text = made_non_finite(rank, origin.call, lang) + text + pattern
+        return text + _group_factor(rank, origin, lang) + _given_otherwise(rank, origin, lang)
     if origin.cause == "input-data":
         return say(TEXTS, "input-data", lang, output=output) + pattern + _integers(rank, row, lang)
     if origin.cause == "parameter":
@@ -199,6 +213,17 @@ def origin_message(rank: RankComparison, origin: Origin, lang: Lang) -> str:
         return say(TEXTS, "operator-inside", lang, first=first, output=inner) + pattern
     inputs = _worst_input(rank, origin.call, lang)
     return say(TEXTS, origin.cause, lang, inputs=inputs, output=output) + pattern
+
+
+def _given_otherwise(rank: RankComparison, origin: Origin, lang: Lang) -> str:
+    """The argument of the module around a call that the other side does not make."""
+    if origin.argument < 0:
+        return ""
+    target, golden, argument = scalar_pair(rank, origin.argument)
+    rows = rank.rows
+    module = rows.pairing.name(rank.target, rank.golden, int(rows.pairing.row_call[origin.argument]))
+    values = {"module": module, "argument": argument, "target": target, "golden": golden}
+    return say(TEXTS, "given-otherwise", lang, **values)
 
 
 def next_step(rank: RankComparison, origin: Origin, lang: Lang) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from npulse.core.calls.apis import HARMLESS
+from npulse.core.calls.clocks import time_before
 from npulse.core.findings import Finding, Related, Report, Verdict, merged, verdict_from
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT
@@ -142,7 +143,8 @@ def _last_output(rank: RankComparison) -> int:
 
 
 def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin]]:
-    """All origins, the one to look at first in front: by step, then by place in execution, then by rank."""
+    """All origins, the one to look at first in front: by step, by meetings of the ranks before, by place in
+    execution, by rank."""
     found = [(rank, origin) for rank in comparison.ranks for origin in rank.roles.origins]
     return sorted(found, key=lambda pair: _place(pair[0], pair[1].call))
 
@@ -200,9 +202,9 @@ def _failing_unknown(rank: RankComparison) -> list[int]:
     return calls
 
 
-def _place(rank: RankComparison, call: int) -> tuple[int, int, int]:
-    """Where a call stands in the whole comparison: by step, then by place in execution, then by rank."""
-    return rank.step or 0, call, rank.rank or 0
+def _place(rank: RankComparison, call: int) -> tuple[int, int, int, int]:
+    """Where a call stands in the whole comparison: ranks have no common clock, but they meet at once."""
+    return rank.step or 0, time_before(rank.clock, call), call, rank.rank or 0
 
 
 def _scalars(comparison: Comparison, lang: Lang) -> list[Finding]:

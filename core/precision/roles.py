@@ -60,7 +60,8 @@ class Origin:
 
     call: index into the pairing. row: the leaf row that shows it (-1: the call as a whole).
     first_row: the first differing matched row (what stands in `related` for unmatched calls), or -1.
-    producer: call whose output agreed, for cause "overwritten", else -1.
+    producer: call whose output agreed, for cause "overwritten", else -1. argument: row of a scalar that the
+    module around an unmatched call was given otherwise, else -1.
     """
 
     call: int
@@ -68,6 +69,7 @@ class Origin:
     row: int = -1
     first_row: int = -1
     producer: int = -1
+    argument: int = -1
 
 
 @dataclass(slots=True)

@@ -17,6 +17,21 @@ TEXTS: dict[str, tuple[str, str]] = {
         "argument {argument} is {target} on the target side and {golden} on the golden side; the output differs with it.",
         "参数 {argument}：目标侧为 {target}，标杆侧为 {golden}；输出随之不同。",
     ),
+    "makes-non-finite": (
+        "finite inputs (largest {largest}), {kind} in the output: it begins here; ",
+        "输入有限（最大 {largest}），输出含 {kind}：从这里开始；",
+    ),
+    "given-otherwise": (
+        " {module} around it was given another argument: {argument} is {target} on the target side and {golden} on the "
+        "golden side.",
+        " 其外层 {module} 的参数不同：{argument} 在目标侧为 {target}，标杆侧为 {golden}。",
+    ),
+    "spread-over": (
+        " Other ranks only got it: {hops}.",
+        " 其他 rank 只是被传入：{hops}。",
+    ),
+    "hop": ("{call} from rank {giver} to rank {ranks}", "{call} 由 rank {giver} 传到 rank {ranks}"),
+    "hops-more": ("; {n} more", "；另有 {n} 次"),
     "unmatched-target": (
         "only the target side calls it, between values that agree and the first input that does not: {first}{output}.",
         "只有目标侧调用它；之前数值一致，其后第一个不一致的输入是 {first}{output}。",

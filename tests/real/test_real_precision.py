@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.api import PrecisionReport, compare, open_run, pairs_in
+from npulse.core.precision.run_report import report_of
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +158,18 @@ def test_rank_that_began_it_not_the_collective(shared: Path) -> None:
     origins = [f for f in report.findings if f.role == "origin"]
     assert origins and all(f.location.rank == 1 for f in origins)
     assert all("Distributed" not in f.subject for f in origins)
+    # the target alone takes the logarithm, in a module that was given another flag
+    (origin,) = (f for f in report.findings if f.severity == "error")
+    assert (origin.subject, origin.rule) == ("Torch.log.0.forward", "precision.unmatched")
+    assert (origin.figures["spread_by"], origin.figures["spread_to_ranks"]) == (
+        "Distributed.all_reduce.1.forward",
+        [0],
+    )
+    assert "input 2 is True on the target side and False" in origin.message
+    nan = shared / "samples" / "msprobe" / "distributed" / "nan"
+    alone = report_of([nan], AnalysisOptions()).report
+    (origin,) = (f for f in alone.findings if f.severity == "error")
+    assert (origin.subject, origin.location.rank) == ("Torch.log.0.forward", 1)
 
 
 @pytest.mark.parametrize("name", ["8.3.3", "1.2.2"])
