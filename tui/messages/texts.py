@@ -813,6 +813,33 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Write findings and table to (.csv .json .jsonl .md .txt); never into the run:",
         "将发现与表格写入（.csv .json .jsonl .md .txt）；不会写入运行目录：",
     ),
+    "pairing.title": ("Which call stands against which: {sides}", "调用的配对：{sides}"),
+    "pairing.reading": ("Putting both sequences side by side ...", "正在并排两侧的调用序列……"),
+    "pairing.counts": (
+        "calls: {target:,} target, {golden:,} golden",
+        "调用：目标 {target:,}，标杆 {golden:,}",
+    ),
+    "pairing.n-groups": ("{n:,} group(s)", "组 {n:,}"),
+    "pairing.n-doubtful": ("{n:,} doubtful", "存疑 {n:,}"),
+    "pairing.n-none": ("{n:,} unpaired", "未配对 {n:,}"),
+    "pairing.n-pairs": ("{n:,} pairs", "配对 {n:,}"),
+    "pairing.all": ("every call has a counterpart", "每个调用都有对应"),
+    "pairing.state": ("result", "结果"),
+    "pairing.why": ("paired by", "配对依据"),
+    "pairing.legend": (
+        "{sure} sure {likely} likely {doubtful} doubtful",
+        "{sure} 确定 {likely} 很可能 {doubtful} 存疑",
+    ),
+    "pairing.only": ("open ones only", "只看未定"),
+    "pairing.no-row": ("Nothing of this call could be compared.", "该调用没有可比较的内容。"),
+    "pairing.no-open": (
+        "No call is doubtful, and each has a counterpart.",
+        "没有存疑的配对，每个调用都有对应。",
+    ),
+    "pairing.no-more-open": (
+        "No further call is doubtful or without a counterpart in this direction.",
+        "此方向上没有更多存疑或未配对的调用。",
+    ),
     "modules.title": (
         "Module tree: verdict and role are the worst inside. Enter goes to that row.",
         "模块树：结论与角色取内部最差。回车转到该行。",

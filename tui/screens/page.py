@@ -69,6 +69,10 @@ class Page(Screen[ResultT], inherit_bindings=False):
         """Text from outside as this terminal can show it."""
         return showable(text, self.shell.glyphs)
 
+    def go_back(self) -> bool:
+        """Leave an inner view (a line that is typed, a filter); False where there is none."""
+        return False
+
     def question(self) -> str | None:
         """What would be lost by closing this screen, as a text to ask; None if nothing."""
         return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on, work
 from textual.binding import BindingType
 
+from npulse.core.precision.table import table_row
 from npulse.core.precision.view import SUBJECT, PrecisionView
 from npulse.core.text import Lang
 
@@ -172,6 +173,20 @@ class PrecisionPane(TablePane[PrecisionView]):
             self.shell.show_lines("precision.stack-title", lines)
         else:
             self.shell.notice("precision.no-stack", severity="warning")
+
+    def action_show_pairing(self) -> None:
+        from .pairing_page import PairingPage
+
+        if self.shown is None or self.row is None:
+            self._nothing("precision.pairing")
+            return
+        rank, inner = self.shown.at(self.row)
+
+        def go(row: int | None) -> None:
+            if row is not None and self.shown is not None and rank in self.shown.comparison.ranks:
+                self.show_row(table_row(self.shown.comparison, rank, row))
+
+        self.shell.push_screen(PairingPage(self.shown.comparison, rank, inner), go)
 
     def action_show_modules(self) -> None:
         if self.shown is None or self.row is None:
