@@ -139,6 +139,8 @@ class PrecisionPane(TablePane[PrecisionView]):
     def in_footer(self, action_id: str) -> bool:
         if action_id == "precision.pair":
             return self._can_choose()
+        if action_id == "precision.ranks":
+            return self.shown is not None and len(self.shown.comparison.ranks) > 1
         if action_id == "precision.stack":
             return self.shown is not None and self.shown.can_have_stacks
         return super().in_footer(action_id)
@@ -187,6 +189,25 @@ class PrecisionPane(TablePane[PrecisionView]):
                 self.show_row(table_row(self.shown.comparison, rank, row))
 
         self.shell.push_screen(PairingPage(self.shown.comparison, rank, inner), go)
+
+    def action_show_rank_matrix(self) -> None:
+        from .ranks_page import RankPage
+
+        if self.shown is None or self.row is None:
+            self._nothing("precision.ranks")
+            return
+        comparison = self.shown.comparison
+        rank, _ = self.shown.at(self.row)
+
+        def go(row: int | None) -> None:
+            if row is None or self.shown is None or self.shown.comparison is not comparison:
+                return
+            there, _ = self.shown.at(row)
+            if there.rank is not None and len({one.rank for one in comparison.ranks}) > 1:
+                self.change_view(filter=f"rank={there.rank}", sort=None, descending=False)
+            self.show_row(row)
+
+        self.shell.push_screen(RankPage(comparison, rank.step, rank.rank), go)
 
     def action_show_modules(self) -> None:
         if self.shown is None or self.row is None:

@@ -1,0 +1,42 @@
+"""The rank matrix in few levels, so that the worst of several cells is the largest of their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ranks.matrix import NOT_THERE, RankMatrix
+from ..verdict import ERROR, PASS, UNKNOWN, WARNING
+
+ABSENT, AGREES, NOT_KNOWN, HEAT, ORIGIN_CELL = 0, 1, 2, 3, 7
+"""No such layer; nothing over a threshold; nothing could be judged; HEAT ... HEAT + 3: over a threshold, by
+how large the error is; an origin lies there."""
+HEAT_STEPS = (1e-2, 1e-1, 0.5)
+"""Relative L2 errors at which the next level begins."""
+
+Cells = npt.NDArray[np.int8]
+
+
+def matrix_cells(matrix: RankMatrix) -> Cells:
+    """(n_ranks, n_layers) levels."""
+    heat = HEAT + np.digitize(np.nan_to_num(matrix.errors, nan=0.0), HEAT_STEPS)
+    levels = {NOT_THERE: ABSENT, PASS: AGREES, UNKNOWN: NOT_KNOWN}
+    cells = np.where(np.isin(matrix.verdicts, (WARNING, ERROR)), heat, ABSENT).astype(np.int8)
+    for verdict, level in levels.items():
+        cells[matrix.verdicts == verdict] = level
+    for rank, layer in matrix.origins:
+        cells[rank, layer] = ORIGIN_CELL
+    return cells
+
+
+def squeezed(cells: Cells, n_cells: int) -> Cells:
+    """At most `n_cells` across, each the worst of the layers in it; cell i begins at `starts(...)[i]`."""
+    if not cells.size or n_cells <= 0:
+        return cells[:, :0]
+    return np.maximum.reduceat(cells, starts(cells.shape[1], n_cells), axis=1)
+
+
+def starts(n_layers: int, n_cells: int) -> npt.NDArray[np.int64]:
+    """The first layer of each cell."""
+    n = min(n_layers, n_cells)
+    return np.arange(n, dtype=np.int64) * n_layers // max(n, 1)

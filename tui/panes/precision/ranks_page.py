@@ -1,0 +1,368 @@
+"""All ranks of a step: a matrix of ranks by layers, and the call under the cursor on all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.message import Message
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+from textual.worker import get_current_worker
+
+from npulse.core.errors import InputError
+from npulse.core.formats.msprobe.names import short_name
+from npulse.core.precision.pages.matrix_cells import (
+    ABSENT,
+    AGREES,
+    HEAT,
+    HEAT_STEPS,
+    NOT_KNOWN,
+    ORIGIN_CELL,
+    Cells,
+    matrix_cells,
+    squeezed,
+    starts,
+)
+from npulse.core.precision.table import place_of
+from npulse.core.text import safe_text
+
+from ...actions import bindings_for
+from ...glyphs import Glyphs, glyphs_of
+from ...roles import role_formatter, style_by_role, verdict_formatter
+from ...screens.page import Page
+from ...widgets.cells import fit
+from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
+from ..columns import io_formatter
+from .columns import heading
+
+if TYPE_CHECKING:
+    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.ranks import RankMatrix, RanksOfCall
+
+_LABEL_CELLS = 9
+_PAUSE_S = 0.1
+_N_ABSENT = 8
+_EXPONENT = ("rel_l2", "rel_l2_at_least", "max_abs_error", "max_rel_error")
+
+
+class RankHeat(Widget, can_focus=True):
+    """One line a rank, one cell a layer or several; the cursor is `rank_at`, `layer_at` in the matrix."""
+
+    DEFAULT_CSS = """
+    RankHeat { height: auto; max-height: 50%; min-height: 1; width: 1fr; padding: 0 1; }
+    """
+    rank_at: reactive[int] = reactive(0)
+    layer_at: reactive[int] = reactive(0)
+    cells: reactive[Cells] = reactive(np.zeros((0, 0), np.int8), layout=True, always_update=True)
+    labels: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._top = 0
+
+    def validate_rank_at(self, rank: int) -> int:
+        return max(0, min(rank, self.cells.shape[0] - 1))
+
+    def validate_layer_at(self, layer: int) -> int:
+        return max(0, min(layer, self.cells.shape[1] - 1))
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return max(self.cells.shape[0], 1)
+
+    def render(self) -> Text:
+        glyphs, height = glyphs_of(self.app), max(self.size.height, 1)
+        room = max(self.size.width - _LABEL_CELLS - 1, 1)
+        shown = squeezed(self.cells, room)
+        n_ranks = len(shown)
+        self._top = max(min(self._top, self.rank_at, n_ranks - height), self.rank_at - height + 1, 0)
+        text = Text(no_wrap=True, end="")
+        at = 0
+        if self.cells.shape[1]:
+            at = int(np.searchsorted(starts(self.cells.shape[1], room), self.layer_at, side="right")) - 1
+        stop = min(self._top + height, n_ranks)
+        for row in range(self._top, stop):
+            label = fit(self.labels[row], _LABEL_CELLS, "left", glyphs.ellipsis)
+            text.append(f"{label} ", "bold" if row == self.rank_at else "")
+            start = len(text)
+            text.append("".join(sign_of(int(cell), glyphs) for cell in shown[row]))
+            for place in np.flatnonzero(shown[row] == ORIGIN_CELL).tolist():
+                text.stylize("bold", start + place, start + place + 1)
+            if row == self.rank_at:
+                text.stylize("reverse", start + at, start + at + 1)
+            if row + 1 < stop:
+                text.append("\n")
+        return text
+
+
+def sign_of(cell: int, glyphs: Glyphs) -> str:
+    """One cell of the matrix."""
+    if HEAT <= cell < ORIGIN_CELL:
+        return glyphs.heat[cell - HEAT + 1]
+    return {ABSENT: " ", AGREES: glyphs.nothing, NOT_KNOWN: glyphs.unknown, ORIGIN_CELL: glyphs.error}[cell]
+
+
+class RankPage(Page["int | None"]):
+    """Enter dismisses with a row of the precision table: the worst of the cell, or one of its call."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("ranks", "move")]
+    DEFAULT_CSS = """
+    RankPage #legend { height: 1; padding: 0 1; text-style: dim; text-wrap: nowrap; text-overflow: ellipsis; }
+    RankPage #here { height: 2; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    RankPage VirtualTable { height: 1fr; }
+    """
+
+    class MatrixReady(Message):
+        """The matrix of a step."""
+
+        def __init__(self, matrix: RankMatrix, cells: Cells) -> None:
+            super().__init__()
+            self.matrix, self.cells = matrix, cells
+
+    class CallReady(Message):
+        """The call of a cell on all ranks; None where there is none."""
+
+        def __init__(self, row: int, found: RanksOfCall | None) -> None:
+            super().__init__()
+            self.row, self.found = row, found
+
+    def __init__(self, comparison: Comparison, step: int | None, rank: int | None) -> None:
+        super().__init__()
+        self.comparison = comparison
+        self._step, self._rank = step, rank
+        self.matrix: RankMatrix | None = None
+        self._call: RanksOfCall | None = None
+        self._timer: Timer | None = None
+
+    def compose_body(self) -> ComposeResult:
+        yield Static(id="title", markup=False)
+        yield Static(id="legend", markup=False)
+        yield RankHeat()
+        yield Static(id="here", markup=False)
+        yield VirtualTable()
+
+    @property
+    def heat(self) -> RankHeat:
+        return self.query_one(RankHeat)
+
+    @property
+    def _steps(self) -> list[int | None]:
+        return list(dict.fromkeys(rank.step for rank in self.comparison.ranks))
+
+    async def begin(self) -> None:
+        self.heat.focus()
+        self._make(self._step)
+
+    def retranslate(self) -> None:
+        super().retranslate()
+        glyphs = self.shell.glyphs
+        steps = (
+            "  ".join(f"{glyphs.heat[i + 1]} <{limit:g}" for i, limit in enumerate(HEAT_STEPS))
+            + f"  {glyphs.heat[4]} >={HEAT_STEPS[-1]:g}"
+        )
+        legend = self.tr(
+            "ranks.legend", origin=glyphs.error, same=glyphs.nothing, unknown=glyphs.unknown, steps=steps
+        )
+        self._say("#legend", legend)
+        self._tell()
+        self._show_call()
+
+    def in_footer(self, action_id: str) -> bool:
+        if action_id in ("ranks.next", "ranks.previous"):
+            return self.matrix is not None and bool(self.matrix.origins)
+        if action_id == "ranks.step":
+            return len(self._steps) > 1
+        return True
+
+    # ---- what is shown ----
+
+    @work(thread=True, exclusive=True, group="ranks", exit_on_error=False, description="ranks")
+    def _make(self, step: int | None) -> None:
+        from npulse.core.precision.ranks import rank_matrix
+
+        matrix = rank_matrix(self.comparison, step)
+        self.post_message(self.MatrixReady(matrix, matrix_cells(matrix)))
+
+    @on(MatrixReady)
+    def _take(self, message: MatrixReady) -> None:
+        matrix, heat = message.matrix, self.heat
+        self.matrix = matrix
+        with self.app.batch_update():
+            heat.labels = tuple(f"rank {n}" if n is not None else "-" for n in matrix.ranks)
+            heat.cells = message.cells
+            if matrix.origins:
+                heat.rank_at, heat.layer_at = matrix.origins[0]
+            elif self._rank in matrix.ranks:
+                heat.rank_at = matrix.ranks.index(self._rank)
+            self._tell()
+        self.refresh_footer()
+
+    @property
+    def row(self) -> int:
+        """The precision table's row of the cell under the cursor, -1 where it has none."""
+        matrix = self.matrix
+        if matrix is None or not matrix.rows.size:
+            return -1
+        return int(matrix.rows[self.heat.rank_at, self.heat.layer_at])
+
+    def _tell(self, *, asks: bool = True) -> None:
+        """Title and the words on the cell under the cursor; the call on all ranks comes a moment later."""
+        matrix, heat = self.matrix, self.heat
+        if matrix is None:
+            self._say("#title", self.tr("ranks.reading"))
+            return
+        step = "" if matrix.step is None else f"  step {matrix.step}"
+        n_ranks, n_layers = matrix.errors.shape
+        self._say("#title", self.tr("ranks.title", ranks=n_ranks, layers=n_layers) + step)
+        if not matrix.errors.size:
+            self._say("#here", self.tr("ranks.nothing"))
+            return
+        error = matrix.errors[heat.rank_at, heat.layer_at]
+        place = f"{heat.labels[heat.rank_at]}  {matrix.layers[heat.layer_at]}"
+        if self.row < 0:
+            self._say("#here", f"{place}\n{self.tr('ranks.no-layer')}")
+            return
+        rank, inner = self._place(self.row)
+        name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[inner]))
+        figure = self.tr("ranks.not-compared") if np.isnan(error) else f"rel.L2 {error:.2g}"
+        marks = self.tr("ranks.origin") if (heat.rank_at, heat.layer_at) in matrix.origins else ""
+        worst = self.tr("ranks.worst", name=safe_text(short_name(name)), io=rank.rows.io(inner))
+        absent = () if self._call is None or self._call.operator != name else self._call.absent
+        if absent:
+            worst += "  " + self.tr("ranks.absent", numbers=", ".join(map(str, absent[:_N_ABSENT])))
+        self._say("#here", f"{place}  {figure}  {marks}\n{worst}")
+        if asks:
+            self._ask_soon()
+
+    def _ask_soon(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PAUSE_S, self._ask_call)
+
+    def _place(self, row: int) -> tuple[RankComparison, int]:
+        return place_of(self.comparison, row)
+
+    def _say(self, place: str, text: str) -> None:
+        widget = self.query_one(place, Static)
+        text = "\n".join(self.plain(line) for line in text.split("\n"))
+        if widget.content != text:
+            widget.update(text, layout=False)
+
+    # ---- the call on all ranks ----
+
+    def _ask_call(self) -> None:
+        if self.row >= 0:
+            self._find_call(self.row)
+
+    @work(thread=True, exclusive=True, group="call", exit_on_error=False, description="call")
+    def _find_call(self, row: int) -> None:
+        from npulse.core.precision.ranks import ranks_of_call
+
+        rank, inner = self._place(row)
+        name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[inner]))
+        try:
+            found = ranks_of_call(self.comparison, name, rank.step)
+        except InputError:
+            found = None
+        if not get_current_worker().is_cancelled:
+            self.post_message(self.CallReady(row, found))
+
+    @on(CallReady)
+    def _take_call(self, message: CallReady) -> None:
+        if message.row == self.row:
+            self._call = message.found
+            self._show_call()
+            self._tell(asks=False)
+
+    def _show_call(self) -> None:
+        if self._call is None:
+            return
+        table, lang, glyphs = self._call.table, self.shell.lang, self.shell.glyphs
+        self.query_one(VirtualTable).view = TableView(
+            table,
+            (
+                ColumnSpec("rank", "rank", is_frozen=True),
+                ColumnSpec("io", "io", format=io_formatter(lang), max_width=20, is_frozen=True),
+                ColumnSpec("role", heading("role", lang), format=role_formatter(glyphs, lang), priority=1),
+                ColumnSpec("verdict", heading("verdict", lang), format=verdict_formatter(lang), priority=2),
+                ColumnSpec("cosine", heading("cosine", lang), format="fixed", decimals=6, priority=3),
+                *(
+                    ColumnSpec(name, heading(name, lang), format="scientific", priority=4 + place)
+                    for place, name in enumerate(_EXPONENT)
+                    if not _is_empty(table.column(name).absent)
+                ),
+                ColumnSpec("norm_ratio", heading("norm_ratio", lang), priority=9),
+            ),
+            row_style=style_by_role(table),
+        )
+
+    # ---- keys ----
+
+    def action_open_row(self) -> None:
+        if self.row < 0:
+            self.shell.notice("ranks.no-layer", severity="warning")
+        else:
+            self.dismiss(self.row)
+
+    @on(VirtualTable.RowOpened)
+    def _opened(self, message: VirtualTable.RowOpened) -> None:
+        if self._call is not None:
+            self.dismiss(int(self._call.table.column("row").values[message.row]))
+
+    def _go(self, rank: int, layer: int) -> None:
+        self.heat.rank_at, self.heat.layer_at = rank, layer
+        self._tell()
+
+    def action_next_layer(self, step: int) -> None:
+        """One layer to the right or left."""
+        self._go(self.heat.rank_at, self.heat.layer_at + step)
+
+    def action_cursor_down(self) -> None:
+        self._go(self.heat.rank_at + 1, self.heat.layer_at)
+
+    def action_cursor_up(self) -> None:
+        self._go(self.heat.rank_at - 1, self.heat.layer_at)
+
+    def action_cursor_page_down(self) -> None:
+        self._go(self.heat.rank_at + max(self.heat.size.height - 1, 1), self.heat.layer_at)
+
+    def action_cursor_page_up(self) -> None:
+        self._go(self.heat.rank_at - max(self.heat.size.height - 1, 1), self.heat.layer_at)
+
+    def action_cursor_top(self) -> None:
+        self._go(0, self.heat.layer_at)
+
+    def action_cursor_bottom(self) -> None:
+        self._go(len(self.heat.labels) - 1, self.heat.layer_at)
+
+    def action_next_origin(self, step: int) -> None:
+        """To the next origin, the one to look at first in front."""
+        origins = self.matrix.origins if self.matrix is not None else ()
+        if not origins:
+            self.shell.notice("pane.no-origin")
+            return
+        here = (self.heat.rank_at, self.heat.layer_at)
+        place = origins.index(here) + step if here in origins else 0
+        self._go(*origins[place % len(origins)])
+
+    def action_next_step(self) -> None:
+        """The matrix of the next step."""
+        steps = self._steps
+        if len(steps) < 2 or self.matrix is None:
+            self.shell.notice("ranks.one-step")
+        else:
+            self._make(steps[(steps.index(self.matrix.step) + 1) % len(steps)])
+
+    def action_other_part(self) -> None:
+        """From the matrix to the table, and back."""
+        self.focus_next()
+
+
+def _is_empty(absent: object) -> bool:
+    return isinstance(absent, np.ndarray) and bool(absent.all())
