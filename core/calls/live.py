@@ -166,7 +166,7 @@ class KnownTensors(Generic[JobT]):
         return any(changed_ns is None or now_ns - changed_ns < YOUNG_NS for changed_ns in times)
 
     def _name(self, job: JobT) -> tuple[str, ...]:
-        return tuple(place.name for place in self._places(job))
+        return tuple(place.identity for place in self._places(job))
 
 
 _Stamp = tuple[Any, ...]

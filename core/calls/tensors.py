@@ -6,26 +6,56 @@ from pathlib import Path
 from typing import NamedTuple
 
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.records import Shape
+from npulse.core.formats.msprobe.records import Dump, Shape
 from npulse.core.formats.tensors import TensorError, TensorFile, open_tensor
 
 
 class TensorPlace(NamedTuple):
-    """Where the file should be and what the dump's record declares. root: the run that holds it."""
+    """Where the file should be and what the dump's record declares. root: the run that holds it.
+
+    file: where it is known already which of the file's tensors is meant (`Dump.located`).
+    """
 
     folder: Path
     name: str
     root: Path
     dtype: str | None
     shape: Shape | None
+    file: TensorFile | None = None
 
     @property
     def path(self) -> Path:
         return self.folder / self.name
 
+    @property
+    def identity(self) -> str:
+        """What tells it from every other tensor of its folder, also of the same file."""
+        if self.file is None:
+            return self.name
+        f = self.file
+        return f"{self.name}@{f.offset} {f.dtype.name} {f.declared.name} {f.shape} {f.strides} {f.tiling}"
+
+
+def place_of(dump: Dump, leaf: int, root: Path) -> TensorPlace | None:
+    """Where the elements of a leaf row should be; None where none were captured."""
+    t = dump.leaves
+    file, dtype, shape = int(t.data_name[leaf]), int(t.dtype[leaf]), int(t.shape[leaf])
+    if file < 0:
+        return None
+    return TensorPlace(
+        dump.tensor_dir,
+        t.data_names[file],
+        root,
+        t.dtypes[dtype] if dtype >= 0 else None,
+        t.shapes[shape] if shape >= 0 else None,
+        None if dump.located is None else dump.located.file(leaf),
+    )
+
 
 def open_place(place: TensorPlace) -> TensorFile:
     """The tensor that lies there, nothing of its elements read; raises TensorError."""
+    if place.file is not None:
+        return place.file
     return open_tensor(place.path, root=place.root, declared=place.dtype, shape=place.shape)
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from npulse.core.calls.captures import read_capture
 from npulse.core.calls.live import LiveRank, read_beside, read_live_rank
-from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
+from npulse.core.calls.rank import hierarchy_of, stacks_of
+from npulse.core.calls.tensors import place_of
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
 from npulse.core.progress import IsCancelled, ProgressCallback
+from npulse.core.run.captures import LIVE_KINDS
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.tails import Tails
@@ -22,7 +25,7 @@ from .pairing import Pairing
 from .rows import Rows, TensorRows, new_rows, tensor_rows
 from .settle import settle_values
 from .verdict import Criteria
-from .work import TensorJob, TensorSide
+from .work import TensorJob
 
 PairCalls = Callable[[Dump, Dump], Pairing]
 
@@ -59,8 +62,8 @@ def read_sides(
     """The dumps of target and golden. InputError, Cancelled."""
 
     def read(artifact: Artifact, root: Path) -> LiveRank:
-        if tails is None:
-            return LiveRank(read_rank(artifact.path, root, progress, is_cancelled))
+        if tails is None or artifact.kind not in LIVE_KINDS:
+            return LiveRank(read_capture(artifact, root, pair.declared, progress, is_cancelled))
         return read_live_rank(artifact.path, root, tails, progress, is_cancelled)
 
     target, golden = artifacts
@@ -134,27 +137,14 @@ def jobs_of(pair: CapturePair, one: Loaded, *, is_followed: bool) -> list[Tensor
 def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root: Path) -> list[TensorJob]:
     """One job for each row whose elements were captured on both sides, in execution order."""
 
-    def side(dump: Dump, folder: Path, leaf: int, root: Path) -> TensorSide:
-        t = dump.leaves
-        dtype, shape = int(t.dtype[leaf]), int(t.shape[leaf])
-        return TensorSide(
-            folder,
-            t.data_names[int(t.data_name[leaf])],
-            root,
-            t.dtypes[dtype] if dtype >= 0 else None,
-            t.shapes[shape] if shape >= 0 else None,
-        )
-
-    of_target, of_golden = rows.target.tensor_dir, rows.golden.tensor_dir
     picked = np.flatnonzero(tensors.has_files & tensors.shape_equal & ~(tensors.n_elements == 0))
-    return [
-        TensorJob(
-            int(tensors.index[i]),
-            side(rows.target, of_target, int(tensors.target[i]), target_root),
-            side(rows.golden, of_golden, int(tensors.golden[i]), golden_root),
-        )
-        for i in picked
-    ]
+    jobs = []
+    for i in picked.tolist():
+        target = place_of(rows.target, int(tensors.target[i]), target_root)
+        golden = place_of(rows.golden, int(tensors.golden[i]), golden_root)
+        if target is not None and golden is not None:
+            jobs.append(TensorJob(int(tensors.index[i]), target, golden))
+    return jobs
 
 
 def stacks_beside(

@@ -38,8 +38,9 @@ def key(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> str | None:
     files = [dump.path for dump in dumps]
     for job in jobs:
         files += [job.target.path, job.golden.path]
+    parts = [side.identity for job in jobs for side in (job.target, job.golden) if side.file is not None]
     # the names of the figures belong to the key: a new one makes every older entry useless
-    return key_of(VERSION, files, FIGURES)
+    return key_of(VERSION, files, FIGURES, parts)
 
 
 def load(cache: Cache, key: str, jobs: Sequence[TensorJob]) -> Entry | None:

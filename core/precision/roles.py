@@ -24,6 +24,7 @@ from npulse.core.formats.msprobe.records import (
     TENSOR,
     CallName,
     Construct,
+    Dump,
 )
 
 from .links import Links
@@ -102,7 +103,30 @@ def assign_roles(
     differ are its consequence. is_trained: there is an earlier step, so that parameters may carry rounding.
     Cost: O(rows).
     """
+    if not rows.target.is_ordered:
+        return _without_order(rows)
     return _Walk(rows, links, construct, carried, is_later_step, is_trained).run()
+
+
+def _without_order(rows: Rows) -> Roles:
+    """Roles where nobody knows what ran first: what differs is known, where it began is not."""
+    row = np.zeros(rows.n_rows, np.int8)
+    row[(rows.verdict == ERROR) | (rows.verdict == UNKNOWN)] = UNKNOWN_ROLE
+    row[rows.reason == REASON["one-side"]] = UNMATCHED
+    pairing = rows.pairing
+    call = np.zeros(pairing.n_calls, np.int8)
+    call[pairing.row_call[rows.verdict == ERROR]] = UNKNOWN_ROLE
+    alone = (pairing.target_call < 0) | (pairing.golden_call < 0)
+    call[alone] = UNMATCHED
+    row[alone[pairing.row_call]] = UNMATCHED
+    return Roles(row, call)
+
+
+def _lacks_inputs(dump: Dump) -> bool:
+    """A capture of outputs alone, or golden tensors, which are outputs and what they were made of as far as
+    somebody knows it: an input that is not there was not recorded, and is no difference."""
+    is_golden = dump.header.framework == "golden"
+    return is_golden or not np.isin(dump.leaves.side, (INPUT, KWARGS, DEBUG)).any()
 
 
 class _Walk:
@@ -134,6 +158,7 @@ class _Walk:
         self.blamed_modules: set[int] = set()
         self.is_index_tainted = False
         self.spread = Spread(rows, links)
+        self.lacks_inputs = _lacks_inputs(rows.target) or _lacks_inputs(rows.golden)
 
     def _paired_modules(self) -> dict[ModuleKey, int]:
         found: dict[ModuleKey, int] = {}
@@ -229,7 +254,7 @@ class _Walk:
             self._blame_unmatched(alone, failing[0])
             self._explain(call, alone)
             role[failing] = INHERITED
-        elif self._has_unknown_input(span) or self.side[failing[0]] == DEBUG:
+        elif self._has_unknown_input(span) or self.side[failing[0]] == DEBUG or self._has_no_proof(given):
             # its inputs could not be compared: whether it began here cannot be told
             self.roles.call[call] = UNKNOWN_ROLE
             role[failing] = UNKNOWN_ROLE
@@ -248,7 +273,7 @@ class _Walk:
 
     def _arguments_of_one_side(self, call: int, span: range) -> list[int]:
         if (
-            self.upstream.name(call).prefix in COMMUNICATION
+            self.upstream.name(call).prefix in COMMUNICATION or self.lacks_inputs
         ):  # which buffers are masked depends on the version
             return []
         return [r for r in span if self.roles.row[r] == UNMATCHED and self.side[r] in (INPUT, KWARGS)]
@@ -278,6 +303,10 @@ class _Walk:
             and not self.unwritten.is_unread(row)
             for row in span
         )
+
+    def _has_no_proof(self, given: list[int]) -> bool:
+        """Of a capture without inputs no call is known to have been given the right ones."""
+        return self.lacks_inputs and not given
 
     def _own_scalars(self, call: int, scalar: list[int], first_output: int) -> None:
         """A call that was given bad inputs may still have an argument of its own that differs.

@@ -133,6 +133,24 @@ def capture_root(parts: Sequence[str]) -> Parts:
     return tuple(parts[:end])
 
 
+def without_place(parts: Sequence[str]) -> Parts:
+    """The path of a CANN, ATB or checkpoint folder with "*" for device, process, iteration and rank: equal
+    for what belongs to one capture.
+    """
+    found = list(parts)
+    for i, name in enumerate(parts[:-1]):
+        below = parts[i + 1]
+        if _TIME.fullmatch(name) and below.isdecimal() and len(below) <= 4:
+            found[i + 1] = "*"
+            if len(parts) >= i + 5 and parts[-1].isdecimal():
+                found[-1] = "*"
+            return tuple(found)
+        if _ATB_DEVICE.fullmatch(name) and below.isdecimal() and len(below) <= 18:
+            found[i] = found[i + 1] = "*"
+            return tuple(found)
+    return tuple("*" if _RANK_WORD.search(name) or _STEP_FOLDER.fullmatch(name) else name for name in found)
+
+
 def round_time(name: str) -> str | None:
     """Digits of the timestamp at the end of `<name>_<timestamp>`, None where there is none."""
     found = _ROUND_TIME.fullmatch(name)

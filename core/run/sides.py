@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import InputError
 from ..findings import Problem
 from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from .captures import CHECKPOINT, COMPARABLE, FILES, captures_among, grouped
+from .captures import DUMP as DUMP
+from .captures import Capture as Capture
+from .captures import captures_of as captures_of
 from .discover import discover
 from .model import Artifact, Run
-from .paths import Parts, capture_root, is_process, is_rank_folder, shown
-
-DUMP = "msprobe.dump"
+from .paths import is_process, is_rank_folder, shown
+from .tensor_names import holds_tensor_files, is_checkpoint_name, is_tensor_file
 
 _GOLDEN_WORDS = frozenset(
     "golden gold bench benchmark ref reference standard std baseline base expected expect truth".split()
@@ -37,13 +40,16 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)
-class Capture:
-    """All rank-steps of one dump root. `name`: its folder, relative to the run ("." is the run itself)."""
+class Declared:
+    """What the user says of files that do not say it themselves.
 
-    round: str
-    name: str
-    path: Path
-    artifacts: tuple[Artifact, ...]
+    dtype, shape: of raw elements (.bin). fusion_rule: the file that names the original operators of compiled
+    ones (atc --mode=1).
+    """
+
+    dtype: str | None = None
+    shape: tuple[int, ...] | None = None
+    fusion_rule: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class CapturePair:
     target_root: Path = Path()
     golden_root: Path = Path()
     problems: tuple[Problem, ...] = ()
+    declared: Declared = Declared()
 
     def root_of(self, side: str) -> Path:
         """The folder that a side's files must lie in."""
@@ -76,28 +83,36 @@ class CapturePair:
         return shown((os.fspath(path),))
 
 
-def captures_of(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:
-    """All captures of a run, the shared ones (round "") first, in natural order."""
-    captures = _grouped(run, "", run.shared, kind)
-    for round_ in run.rounds:
-        captures += _grouped(run, round_.name, round_.artifacts, kind)
-    return tuple(captures)
-
-
-def capture_pairs(run: Run, kind: str = DUMP) -> tuple[CapturePair, ...]:
+def capture_pairs(run: Run, kind: str | None = None) -> tuple[CapturePair, ...]:
     """The pairs that folder names make certain, in the order of the rounds; empty where there are none.
 
     A round without a golden capture of its own uses the one beside the rounds: a nameless capture beside its
     target is another part of the model, no reference. Where there is none it uses the newest round that is
     called golden (npulse capture --name golden). One folder may hold several
     pairs (fp16/npu, fp16/cpu, bf16/npu, ...). Captures that are in no pair: `unpaired_captures`.
+    kind: of this kind alone; None: of all kinds. Dumps of msprobe are paired first, then what is left of
+    them with captures of other tools; checkpoints with checkpoints alone.
     """
-    shared = _grouped(run, "", run.shared, kind)
-    pairs = [_aligned(run, target, golden) for target, golden in _couples(shared)]
-    common = _common_golden(shared) or golden_round(run, kind)
+    if kind is not None:
+        return _pairs_among(run, frozenset((kind,)), frozenset())
+    pairs = _pairs_among(run, frozenset((DUMP,)), frozenset())
+    if not any(artifact.kind in COMPARABLE[1:] for artifact in run.artifacts):
+        return pairs
+    rounds = frozenset(pair.round for pair in pairs)
+    pairs += _pairs_among(run, frozenset(COMPARABLE) - {CHECKPOINT, FILES}, rounds)
+    pairs += _pairs_among(run, frozenset((CHECKPOINT,)), frozenset())
+    places = {round_.name: place for place, round_ in enumerate(run.rounds)}
+    return tuple(sorted(pairs, key=lambda pair: places.get(pair.round, -1)))
+
+
+def _pairs_among(run: Run, kinds: frozenset[str], without: frozenset[str]) -> tuple[CapturePair, ...]:
+    """The pairs of captures of these kinds; none in the rounds of `without`."""
+    shared = grouped(run, "", run.shared, kinds)
+    pairs = [] if "" in without else [_aligned(run, target, golden) for target, golden in _couples(shared)]
+    common = _common_golden(shared) or _golden_round(run, kinds)
     for round_ in run.rounds:
-        captures = _grouped(run, round_.name, round_.artifacts, kind)
-        if len(captures) == 1 and _words(round_.name) & _GOLDEN_ROUND:
+        captures = grouped(run, round_.name, round_.artifacts, kinds)
+        if round_.name in without or len(captures) == 1 and _words(round_.name) & _GOLDEN_ROUND:
             continue
         target = _only_target(captures) if common is not None else None
         couples = [(target, common)] if target is not None and common is not None else _couples(captures)
@@ -107,11 +122,15 @@ def capture_pairs(run: Run, kind: str = DUMP) -> tuple[CapturePair, ...]:
 
 def golden_round(run: Run, kind: str = DUMP) -> Capture | None:
     """The newest round that is called golden, where no capture beside the rounds serves all of them."""
-    if _common_golden(_grouped(run, "", run.shared, kind)) is not None:
+    return _golden_round(run, frozenset((kind,)))
+
+
+def _golden_round(run: Run, kinds: frozenset[str]) -> Capture | None:
+    if _common_golden(grouped(run, "", run.shared, kinds)) is not None:
         return None
     for round_ in reversed(run.rounds):
         if _words(round_.name) & _GOLDEN_ROUND:
-            captures = _grouped(run, round_.name, round_.artifacts, kind)
+            captures = grouped(run, round_.name, round_.artifacts, kinds)
             if len(captures) == 1:
                 return captures[0]
     return None
@@ -127,17 +146,20 @@ def pair_of(
     target: str | os.PathLike[str],
     golden: str | os.PathLike[str],
     *,
-    kind: str = DUMP,
+    declared: Declared = Declared(),
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> CapturePair:
-    """The pair of two paths that the user named: dump roots, step or rank folders, or index files.
+    """The pair of two paths that the user named: dump roots, step or rank folders, or files.
 
-    Where each side holds one step (or one rank-step) it is paired whatever its number: the user chose it.
+    What no tool's capture is found in is taken as a folder of tensor files, or as one tensor file. Where each
+    side holds one step (or one rank-step) it is paired whatever its number: the user chose it.
     Raises InputError where a side holds no capture or several, or where nothing belongs together.
     """
     runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in (target, golden)]
-    sides = [_only_capture(run, kind) for run in runs]
+    sides = [_only_capture(run) for run in runs]
+    if {side.artifacts[0].kind == CHECKPOINT for side in sides} == {True, False}:
+        sides = [_as_checkpoint(side) for side in sides]
     roots = [run.path if run.path.is_dir() else run.path.parent for run in runs]
     matched, unmatched = _align(sides[0].artifacts, sides[1].artifacts, is_chosen=True)
     if not matched:
@@ -153,7 +175,27 @@ def pair_of(
         target_root=roots[0],
         golden_root=roots[1],
         problems=(*runs[0].problems, *runs[1].problems),
+        declared=_with_rule(declared, *(artifact for run in runs for artifact in run.artifacts)),
     )
+
+
+def _with_rule(declared: Declared, *artifacts: Artifact) -> Declared:
+    """With the fusion rule that lies among these, where the user named none and there is one."""
+    rules = [artifact.path for artifact in artifacts if artifact.kind == "cann.fusion_rule"]
+    if declared.fusion_rule is not None or len(rules) != 1:
+        return declared
+    return replace(declared, fusion_rule=rules[0])
+
+
+def _as_checkpoint(side: Capture) -> Capture:
+    """Plain tensor files named against a checkpoint: parameters too, of one file or of a folder."""
+    if side.artifacts[0].kind not in (CHECKPOINT, FILES):
+        raise InputError(
+            "a checkpoint holds parameters, a dump what operators made of them",
+            path=side.path,
+            hint="compare a checkpoint with a checkpoint, a dump with a dump",
+        )
+    return replace(side, artifacts=tuple(replace(a, kind=CHECKPOINT) for a in side.artifacts))
 
 
 def side_score(name: str) -> int:
@@ -168,25 +210,6 @@ def side_score(name: str) -> int:
 
 def _words(name: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(name)}
-
-
-def _grouped(run: Run, round_name: str, artifacts: Iterable[Artifact], kind: str) -> list[Capture]:
-    """The captures among artifacts; a file under another name than an index is a capture of its own."""
-    found: dict[Parts, list[Artifact]] = {}
-    for artifact in artifacts:
-        if artifact.kind == kind:
-            found.setdefault(_root_parts(run, artifact), []).append(artifact)
-    return [
-        Capture(round_name, shown(parts), run.path.joinpath(*parts), tuple(members))
-        for parts, members in found.items()
-    ]
-
-
-def _root_parts(run: Run, artifact: Artifact) -> Parts:
-    parts = artifact.path.relative_to(run.path).parts
-    if parts and parts[-1] in ("dump.json", "debug.json"):
-        parts = parts[:-1]
-    return capture_root(parts)
 
 
 def _couples(captures: Sequence[Capture]) -> list[tuple[Capture, Capture]]:
@@ -226,7 +249,8 @@ def _score(capture: Capture, among: Sequence[Capture]) -> int:
     """The score of the innermost folder name that says a side, of those that not all captures share."""
     shared = os.path.commonpath([os.path.join("/", c.name) for c in among])
     own = os.path.relpath(os.path.join("/", capture.name), shared)
-    return next((score for name in reversed(own.split("/")) if (score := side_score(name))), 0)
+    said = next((score for name in reversed(own.split("/")) if (score := side_score(name))), 0)
+    return said or _kind_score(capture)
 
 
 def _path_without_side(capture: Capture) -> str:
@@ -262,7 +286,13 @@ def _only_target(captures: Sequence[Capture]) -> Capture | None:
 
 
 def _name_score(capture: Capture) -> int:
-    return next((s for name in reversed(capture.name.split("/")) if (s := side_score(name))), 0)
+    said = next((s for name in reversed(capture.name.split("/")) if (s := side_score(name))), 0)
+    return said or _kind_score(capture)
+
+
+def _kind_score(capture: Capture) -> int:
+    """Some kinds are made as golden ones."""
+    return _GOLDEN_SCORE if capture.artifacts[0].kind == "cann.golden" else 0
 
 
 def _aligned(run: Run, target: Capture, golden: Capture) -> CapturePair:
@@ -277,18 +307,41 @@ def _aligned(run: Run, target: Capture, golden: Capture) -> CapturePair:
         golden_name=golden.name,
         target_root=root,
         golden_root=root,
+        declared=_with_rule(Declared(), *_around(run, target.round)),
     )
 
 
-def _only_capture(run: Run, kind: str) -> Capture:
-    captures = captures_of(run, kind)
+def _around(run: Run, round_name: str) -> tuple[Artifact, ...]:
+    """The artifacts of a round and what lies beside the rounds."""
+    own = next((round_.artifacts for round_ in run.rounds if round_.name == round_name), ())
+    return (*run.shared, *own)
+
+
+def _only_capture(run: Run) -> Capture:
+    """The capture of a path that was named: dumps of msprobe before all others, then plain tensor files."""
+    captures = captures_of(run) or captures_among(run, frozenset(COMPARABLE))
+    if not captures:
+        found = _plain_files(run)
+        if found is not None:
+            return found
+        hint = "name a dump root, a step or rank folder, a dump.json, or a file or folder of tensors"
+        raise InputError("holds no dump or other capture that can be compared", path=run.path, hint=hint)
     if len(captures) == 1:
         return captures[0]
-    if not captures:
-        hint = "name a dump root, a step or rank folder, or a dump.json"
-        raise InputError("holds no dump of msprobe", path=run.path, hint=hint)
     names = ", ".join(capture.name for capture in captures[:8]) + (", ..." if len(captures) > 8 else "")
     raise InputError(f"holds {len(captures)} captures", path=run.path, hint=f"name one of: {names}")
+
+
+def _plain_files(run: Run) -> Capture | None:
+    """A file of tensors, or a folder with such files in it or below; None where there are none."""
+    status = os.stat(run.path)
+    if run.path.is_dir() and not holds_tensor_files(run.path):
+        return None
+    if not run.path.is_dir() and not is_tensor_file(run.path.name):
+        return None
+    kind = CHECKPOINT if is_checkpoint_name(run.path.name) else FILES
+    artifact = Artifact(kind, run.path, run.path.name, status.st_size, status.st_mtime_ns)
+    return Capture("", run.path.name, run.path, (artifact,))
 
 
 Matched = list[tuple[Artifact, Artifact]]

@@ -100,7 +100,8 @@ class CannDump:
 
     version: "2.0"; "1.0" or the like for the oldest kind. dump_time: microseconds or milliseconds since the
     epoch, None where it was not set. op_name: as in the graph, with its slashes. dfx_message: what an
-    exception dump says about the fault. file_bytes, identity: of the file as it was read.
+    exception dump says about the fault. file_bytes, identity: of the file as it was read. n_l1_buffers:
+    images of on-chip memory behind the tensors.
     """
 
     path: Path
@@ -112,6 +113,7 @@ class CannDump:
     file_bytes: int
     identity: tuple[int, int] = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = ()
+    n_l1_buffers: int = 0
 
     def side(self, io: Io) -> tuple[CannTensor, ...]:
         """All inputs or all outputs."""
@@ -154,6 +156,7 @@ def read_container(path: Path, *, root: Path) -> CannDump:
             file_bytes=source.size,
             identity=source.identity,
             problems=tuple(problems),
+            n_l1_buffers=len(parsed.records[_BUFFER]),
         )
 
 

@@ -34,6 +34,7 @@ _CONVERTED = re.compile(
     r"(?P<layout>(?:\.[\w-]+){0,4})\.(?P<suffix>npy|bin|pt|json)",
     re.ASCII | re.DOTALL,
 )
+_GOLDEN = re.compile(r"(?P<op>[\w.-]{1,4000})\.(?P<output>\d{1,9})\.(?P<time>\d{1,20})\.npy", re.ASCII)
 _HASH = re.compile(r"\d{1,32}", re.ASCII)
 
 
@@ -102,6 +103,12 @@ def parse_dump_name(name: str) -> DumpName | None:
         found = _of_parts(name, parts[:-1])
         return found and replace(found, suffix="csv")
     return _of_parts(name, parts)
+
+
+def parse_golden_name(name: str) -> tuple[str, int, int] | None:
+    """Operator, output and time of a golden tensor, "{op}.{output}.{time}.npy"; None for any other name."""
+    found = _GOLDEN.fullmatch(name)
+    return (found["op"], int(found["output"]), int(found["time"])) if found else None
 
 
 def read_mapping(folder: Path, root: Path, problems: list[Problem] | None = None) -> dict[str, str]:

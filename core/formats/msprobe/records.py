@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...findings import Completeness, Problem
+from ..tensors.located import Located
 
 Shape = tuple[int, ...]
 Direction = Literal["forward", "backward", "grad", "debug", "other"]
@@ -141,7 +142,12 @@ class LeafColumns:
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """One rank-step: what dump.json (or debug.json) holds. Tensors lie in `tensor_dir`, opened on demand."""
+    """One rank-step: what dump.json (or debug.json) holds. Tensors lie in `tensor_dir`, opened on demand.
+
+    Captures of other tools come in the same form. tensor_folder: where their files lie; located: where in a
+    file each leaf's tensor is (None: a file holds one tensor, and says itself what it is). is_ordered: calls
+    stand in the order of execution; parameters and files without a time have none.
+    """
 
     path: Path
     header: DumpHeader
@@ -149,12 +155,17 @@ class Dump:
     leaves: LeafColumns
     completeness: Completeness
     problems: tuple[Problem, ...] = ()
+    tensor_folder: Path | None = None
+    located: Located | None = None
+    is_ordered: bool = True
 
     @property
     def tensor_dir(self) -> Path:
         """Always a sibling folder (the header's dump_data_dir may be stale or relative): `dump_tensor_data`,
         or `tensor_data` where only that is there, as captures of compiled graphs name it.
         """
+        if self.tensor_folder is not None:
+            return self.tensor_folder
         usual, other = self.path.parent / "dump_tensor_data", self.path.parent / "tensor_data"
         return other if os.path.isdir(other) and not os.path.isdir(usual) else usual
 
@@ -169,7 +180,7 @@ class Dump:
         leaves = self.leaves
         name = self.calls.names[int(leaves.call[row])]
         file = int(leaves.data_name[row])
-        if file >= 0:
+        if file >= 0 and self.located is None:
             stem = leaves.data_names[file].rpartition(".")[0]
             if stem.startswith(name):  # a file with a shortened name says nothing
                 return stem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,6 +19,7 @@ from .dtypes import Dtype, dtype_of
 from .error import TensorError
 from .layout import Layout, Shape, is_contiguous, span_elements
 from .source import Source, open_source, reopen
+from .tiling import Tiling
 from .torchfile import read_torch_legacy, read_torch_zip
 
 __all__ = ["TensorError", "TensorFile", "TensorReader", "open_tensor"]
@@ -35,6 +36,8 @@ class TensorFile:
     tensor may be stored as float32); equal to dtype where the record says nothing that is known.
     strides in elements; contiguous tensors are read with `TensorReader` from `offset`, others through
     `array()`. identity: device and inode, so that a file replaced meanwhile is noticed; None: not checked.
+    tiling: how the elements are stored where that is not in the order of `shape`; both ways of reading give
+    them in that order.
     """
 
     path: Path
@@ -45,6 +48,7 @@ class TensorFile:
     strides: tuple[int, ...]
     is_contiguous: bool
     identity: tuple[int, int] | None = field(default=None, repr=False, compare=False)
+    tiling: Tiling | None = None
 
     @property
     def n_elements(self) -> int:
@@ -60,8 +64,12 @@ class TensorFile:
 
         For tensors that must be seen whole, and for those that are not contiguous. Above MAX_COPIED_BYTES the
         file is mapped: memory stays flat, but a file that is cut while it is mapped ends the process, which
-        `TensorReader` survives.
+        `TensorReader` survives. One that is stored in tiles is copied whole.
         """
+        if self.tiling is not None:
+            whole = self.tiling.whole(self.as_stored().array(), self.shape)
+            whole.flags.writeable = False
+            return whole
         n_bytes = span_elements(self.shape, self.strides) * self.dtype.itemsize
         if n_bytes == 0:
             empty = np.empty(self.shape, self.dtype.carrier)
@@ -82,6 +90,13 @@ class TensorFile:
                 raise source.error("unreadable", f"the file cannot be mapped: {error}") from error
         return np.ndarray(self.shape, self.dtype.carrier, buffer=mapped, offset=skipped, strides=strides)
 
+    def as_stored(self) -> TensorFile:
+        """The elements in the order in which they lie, with what pads them; 1-D where they are in tiles."""
+        if self.tiling is None:
+            return self
+        n = math.prod(self.tiling.stored)
+        return replace(self, shape=(n,), strides=(1,), tiling=None)
+
 
 class TensorReader:
     """Reads a contiguous tensor block by block into the caller's buffer; memory stays what the buffer is.
@@ -94,6 +109,8 @@ class TensorReader:
         if not file.is_contiguous:
             raise ValueError("only contiguous tensors can be read in blocks; use TensorFile.array()")
         self._file = file
+        # tiles are gathered from all over the tensor, which no run of bytes is
+        self._tiles = None if file.tiling is None else file.as_stored().array()
         self._source = reopen(file.path, file.identity)
 
     def __enter__(self) -> TensorReader:
@@ -119,8 +136,14 @@ class TensorReader:
             raise ValueError("elements outside the tensor")
         if n_bytes > len(view):
             raise ValueError("the buffer is too small")
-        self._fill(view[:n_bytes], file.offset + first_element * file.dtype.itemsize)
-        return np.frombuffer(view, file.dtype.carrier, n_elements)
+        if self._tiles is None or file.tiling is None:
+            self._fill(view[:n_bytes], file.offset + first_element * file.dtype.itemsize)
+            return np.frombuffer(view, file.dtype.carrier, n_elements)
+        block = np.frombuffer(view, file.dtype.carrier, n_elements)
+        np.take(
+            self._tiles, file.tiling.places(file.shape, first_element, n_elements), out=block, mode="clip"
+        )
+        return block
 
     def _fill(self, view: memoryview, offset: int) -> None:
         done = 0
