@@ -65,7 +65,7 @@ class _Arrangement:
         self.used: set[tuple[str, int]] = set()
 
     def add(self, ops: tuple[CompiledOp, ...]) -> None:
-        """The operators of the compiled graph first, as far as golden tensors are there; then what is left."""
+        """The operators of the compiled graph as far as golden tensors are there, then what is left."""
         for op in ops:
             self._follow(op)
         for op in ops:
