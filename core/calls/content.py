@@ -101,8 +101,8 @@ def _coded(columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
 
 
 def inverse(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
-    """inverse[places[i]] = i, -1 elsewhere."""
+    """inverse[places[i]] = i, the first i of equal places; -1 elsewhere."""
     result = np.full(n, -1, np.int64)
-    used = places >= 0
-    result[places[used]] = np.flatnonzero(used)
+    used = np.flatnonzero(places >= 0)[::-1]
+    result[places[used]] = used  # the first one is written last
     return result

@@ -21,13 +21,13 @@ from npulse.core.run.sides import CapturePair
 from npulse.core.tails import Tails
 
 from .live import Growth, Known, growth_of, so_far
-from .pairing import Pairing
+from .pairing import Beside, Pairing
 from .rows import Rows, TensorRows, new_rows, tensor_rows
 from .settle import settle_values
 from .verdict import Criteria
 from .work import TensorJob
 
-PairCalls = Callable[[Dump, Dump], Pairing]
+PairCalls = Callable[[Dump, Dump, Beside], Pairing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,11 @@ def load(
     live = read_sides(pair, (target, golden), tails, progress, is_cancelled)
     dumps = [side.dump for side in live]
     problems = [problem for dump in dumps for problem in dump.problems]
-    pairing, n_to_come = so_far(pair_calls(dumps[0], dumps[1]), *live)
+    hierarchies = _Hierarchies(pair, live, tails, problems)
+    beside = Beside(hierarchies.both, _stacks_of_both(pair, live))
+    pairing, n_to_come = so_far(pair_calls(dumps[0], dumps[1], beside), *live)
     rows = new_rows(pairing, dumps[0], dumps[1])
-    construct = _hierarchy(rows, pair, live, tails, problems)
+    construct = _hierarchy(rows, hierarchies)
     tensors = tensor_rows(rows)
     settle_values(rows, criteria)
     known = Known() if tails is None else tails.kept.setdefault(("known", target.path, golden.path), Known())
@@ -95,28 +97,64 @@ def load(
     return Loaded(rows, tensors, construct, problems, known, live, (target, golden), growth)
 
 
-def _hierarchy(
-    rows: Rows,
-    pair: CapturePair,
-    sides: tuple[LiveRank, LiveRank],
-    tails: Tails | None,
-    problems: list[Problem],
-) -> Construct | None:
-    """The target's hierarchy, and what the golden one says of calls that the target does not have."""
+class _Hierarchies:
+    """construct.json of both sides, each read once and if asked for; what is wrong goes to `problems`."""
 
-    def of(side: LiveRank, root: Path) -> Construct | None:
+    def __init__(
+        self,
+        pair: CapturePair,
+        sides: tuple[LiveRank, LiveRank],
+        tails: Tails | None,
+        problems: list[Problem],
+    ) -> None:
+        self._pair, self._sides, self._tails, self._problems = pair, sides, tails, problems
+        self._read: dict[int, Construct | None] = {}
+
+    def of(self, side: int) -> Construct | None:
+        """The hierarchy of the target (0) or the golden side (1)."""
+        if side not in self._read:
+            self._read[side] = self._of(
+                self._sides[side], (self._pair.target_root, self._pair.golden_root)[side]
+            )
+        return self._read[side]
+
+    def both(self) -> tuple[Construct | None, Construct | None]:
+        return self.of(0), self.of(1)
+
+    def _of(self, side: LiveRank, root: Path) -> Construct | None:
         def read(found: list[Problem]) -> Construct | None:
-            return hierarchy_of(side.dump, root, found, pair.relative)
+            return hierarchy_of(side.dump, root, found, self._pair.relative)
 
-        return read(problems) if tails is None else read_beside(side, "construct.json", tails, problems, read)
+        if self._tails is None:
+            return read(self._problems)
+        return read_beside(side, "construct.json", self._tails, self._problems, read)
 
-    construct = of(sides[0], pair.target_root)
+
+def _hierarchy(rows: Rows, hierarchies: _Hierarchies) -> Construct | None:
+    """The target's hierarchy, and what the golden one says of calls that the target does not have."""
+    construct = hierarchies.of(0)
     if not (rows.pairing.target_call < 0).any():
         return construct
-    other = of(sides[1], pair.golden_root)
+    other = hierarchies.of(1)
     if construct is None or other is None:
         return construct or other
     return replace(construct, parents={**other.parents, **construct.parents})
+
+
+def _stacks_of_both(
+    pair: CapturePair, sides: tuple[LiveRank, LiveRank]
+) -> Callable[[Sequence[str], Sequence[str]], tuple[Stacks | None, Stacks | None]]:
+    """Call stacks of some entries, to pair by; a broken file is told of where stacks are shown."""
+
+    def read(target: Sequence[str], golden: Sequence[str]) -> tuple[Stacks | None, Stacks | None]:
+        roots = (pair.target_root, pair.golden_root)
+        one, other = (
+            stacks_of(side.dump, root, [], pair.relative, only=names)
+            for side, root, names in zip(sides, roots, (target, golden), strict=True)
+        )
+        return one, other
+
+    return read
 
 
 def unread_bytes(tensors: TensorRows, known: Known, jobs: Sequence[TensorJob]) -> float:

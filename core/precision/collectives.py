@@ -164,7 +164,8 @@ def _same_module(peer: RankComparison, here: RankComparison, call: int) -> list[
 def _meetings(rank: RankComparison) -> Meetings:
     """The target's meetings, by the calls of the pairing."""
     found = meetings_of(rank.target, rank.rank)
-    place = {int(t): call for call, t in enumerate(rank.rows.pairing.target_call.tolist()) if t >= 0}
+    steps = rank.rows.pairing.steps_of(len(rank.target.calls.names), is_target=True).tolist()
+    place = {t: call for t, call in enumerate(steps) if call >= 0}
     return replace(
         found,
         calls={meeting: place[t] for meeting, t in found.calls.items() if t in place},

@@ -34,7 +34,7 @@ from .last import Last
 from .links import link, share_measurements
 from .live import Growth, Known
 from .origins.narrow import narrow_non_finite
-from .pairing import pair_by_name
+from .pairing import pair_auto
 from .plugged import PluggedFigure, measured_by_plugins
 from .roles import UNKNOWN_ROLE, Roles, assign_roles
 from .rows import Rows, TensorRows
@@ -101,7 +101,7 @@ class Settings:
     metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following."""
 
     criteria: Criteria = Criteria()
-    pair_calls: PairCalls = pair_by_name
+    pair_calls: PairCalls = pair_auto
     jobs: int = 0
     cluster: str | None = None
     second_read: bool = True

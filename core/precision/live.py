@@ -6,7 +6,7 @@ which is not the same as unmatched. Tensors are measured once, as long as both f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,12 +72,20 @@ def _cut(
     is_open = both & ~has_result[own]
     keep_row = keep_call[pairing.row_call] & ~((leaf < 0) & result & is_open[pairing.row_call])
     new_place = np.cumsum(keep_call) - 1
-    return Pairing(
-        pairing.target_call[keep_call],
-        pairing.golden_call[keep_call],
-        new_place[pairing.row_call[keep_row]],
-        pairing.target_leaf[keep_row],
-        pairing.golden_leaf[keep_row],
+    first = pairing.recompute_of
+    if first is not None:
+        first = np.where((first >= 0) & keep_call[first], new_place[first], -1)[keep_call]
+    return replace(
+        pairing,
+        target_call=pairing.target_call[keep_call],
+        golden_call=pairing.golden_call[keep_call],
+        row_call=new_place[pairing.row_call[keep_row]],
+        target_leaf=pairing.target_leaf[keep_row],
+        golden_leaf=pairing.golden_leaf[keep_row],
+        confidence=None if pairing.confidence is None else pairing.confidence[keep_call],
+        evidence=None if pairing.evidence is None else pairing.evidence[keep_call],
+        groups=tuple(replace(g, call=int(new_place[g.call])) for g in pairing.groups if keep_call[g.call]),
+        recompute_of=first,
     )
 
 

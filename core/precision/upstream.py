@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.apis import HARMLESS
-from npulse.core.calls.content import inverse
 from npulse.core.formats.msprobe.construct import MAX_MODULE_DEPTH, ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, CallName, Construct, Dump
@@ -49,8 +48,8 @@ class Upstream:
         self._leaf_of = (self._pairing.target_leaf, self._pairing.golden_leaf)
         self._sequence = (self._pairing.target_call, self._pairing.golden_call)
         self._call_of = tuple(
-            inverse(calls, len(dump.calls.names))
-            for calls, dump in zip(self._sequence, self._dumps, strict=True)
+            self._pairing.steps_of(len(dump.calls.names), is_target=side == TARGET)
+            for side, dump in enumerate(self._dumps)
         )
         self._construct = construct
         self._names: dict[int, CallName] = {}
@@ -133,10 +132,10 @@ class Upstream:
 
     def _given(self, side: int, call: int) -> Iterator[int]:
         dump: Dump = self._dumps[side]
-        index = int(self._sequence[side][call])
-        for leaf in dump.leaf_range(index) if index >= 0 else ():
-            if dump.leaves.side[leaf] in (INPUT, KWARGS):
-                yield leaf
+        for index in self._pairing.members(call, is_target=side == TARGET):
+            for leaf in dump.leaf_range(index):
+                if dump.leaves.side[leaf] in (INPUT, KWARGS):
+                    yield leaf
 
     # -- calls of one side alone ----------------------------------------------------------------
 

@@ -5,14 +5,30 @@ Every method (by name, graphs that are not alike, a mapping file, by hand) retur
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.msprobe.records import Dump
+from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
 
 Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What lies beside two dumps, read only when somebody asks for it: of the target, of the golden side.
+
+    constructs: the module hierarchies. stacks: the call stacks of the given entries of each side.
+    """
+
+    constructs: Callable[[], tuple[Construct | None, Construct | None]]
+    stacks: Callable[[Sequence[str], Sequence[str]], tuple[Stacks | None, Stacks | None]]
+
+
+NOTHING_BESIDE = Beside(lambda: (None, None), lambda target, golden: (None, None))
+
 
 EVIDENCE = (
     "name",  # equal full names
@@ -79,6 +95,35 @@ class Pairing:
     @property
     def n_rows(self) -> int:
         return len(self.row_call)
+
+    def steps_of(self, n_calls: int, *, is_target: bool) -> Ints:
+        """For each call row of one dump (n_calls of them) its place in the sequence, -1 where it has none.
+
+        Members of groups have the place of their group; a call that stands against several (copies of it)
+        has its first place.
+        """
+        calls = self.target_call if is_target else self.golden_call
+        steps = np.full(n_calls, -1, np.int64)
+        for group in self.groups:
+            steps[list(group.target_calls if is_target else group.golden_calls)] = group.call
+        places = np.flatnonzero(calls >= 0)[::-1]
+        steps[calls[places]] = places  # the first place is written last
+        return steps
+
+    def members(self, call: int, *, is_target: bool) -> tuple[int, ...]:
+        """Call rows of one side that a step of the sequence stands for: one, those of a group, or none."""
+        group = self._group_at().get(call)
+        if group is not None:
+            return group.target_calls if is_target else group.golden_calls
+        one = int(self.target_call[call] if is_target else self.golden_call[call])
+        return (one,) if one >= 0 else ()
+
+    def group_of(self, call: int) -> Group | None:
+        """The group at a step of the sequence."""
+        return self._group_at().get(call)
+
+    def _group_at(self) -> dict[int, Group]:
+        return {group.call: group for group in self.groups}
 
     def name(self, target: Dump, golden: Dump, call: int) -> str:
         """The call's full name (that of the target where both have one)."""
