@@ -200,6 +200,7 @@ RULES_BESIDE: Mapping[str, str] = {
     "capture": ".capture.rules",
     "config": ".config.rules",
     "env": ".doctor.rules",
+    "recheck": ".recheck.rules",
 }
 """Rules of rooms that are no area and have no pane: the first part of their ids -> the module."""
 

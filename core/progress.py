@@ -62,6 +62,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "compare": ("comparing", "比较"),
     "plug-ins": ("asking plug-ins", "询问插件"),
     "look closer": ("looking closer", "细查"),
+    "recheck": ("computing again", "重新计算"),
+    "calls": ("calls", "个调用"),
     "ranks": ("ranks", "个 rank"),
     "tensors": ("tensors", "个张量"),
     "entries": ("entries", "个条目"),

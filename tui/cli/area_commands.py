@@ -141,6 +141,30 @@ def device(
     return run_device(options, paths or [], now=now, interval_s=interval, count=count)
 
 
+@app.command(short_help="Compute an operator again on the CPU, from its inputs.")
+@o.with_analyse_options
+def recheck(
+    operator: Annotated[
+        str,
+        typer.Argument(
+            help="A call's full name, a pattern of names, an API (softmax) or a module class.",
+            metavar="OPERATOR",
+        ),
+    ],
+    run: Annotated[Path, typer.Argument(help="A capture with tensors, or a run that holds one.")],
+    *,
+    side: Annotated[
+        str | None,
+        typer.Option("--side", help="target or golden (default: target, golden beside it)."),
+    ] = None,
+    options: o.AnalyseOptions,
+) -> int:
+    """Say whether an output is within what its dtype allows, or the implementation or the call is wrong."""
+    from .recheck import run_recheck
+
+    return run_recheck(options, operator, run, side=side)
+
+
 @app.command(short_help="Two runs or rounds side by side, every area.")
 @o.with_analyse_options
 def diff(

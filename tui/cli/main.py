@@ -26,11 +26,12 @@ COMMANDS = (
     "guide",
     "plugin",
     "serve",
+    "recheck",
     *(area.command for area in AREAS if area.is_built),
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    *("recheck", "merge"),
+    "merge",
     "cache",
 )
 """Words that will be commands: naming one is never a path by accident."""
@@ -76,7 +77,7 @@ _VALUE_OPTIONS = frozenset(
         *("--port", "--host", "--token", "--title", "-t", "--run", "--mark-baseline"),
         *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
-        *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
+        *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout", "--side"),
     )
 )
 """Options that may stand in front of the command together with a value; a test asks the commands."""

@@ -1,0 +1,249 @@
+"""Calls of a run computed again: which captures, ranks and steps, which calls, both sides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.calls.apis import plain_api
+from npulse.core.calls.rank import read_rank, stacks_of
+from npulse.core.calls.source import source_line
+from npulse.core.errors import InputError, UsageError
+from npulse.core.files import shown_path
+from npulse.core.findings import Problem, Report
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import Dump
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
+from npulse.core.run.discover import discover
+from npulse.core.run.model import Artifact, Run
+from npulse.core.run.selection import check_round
+from npulse.core.run.sides import CapturePair, capture_pairs, captures_of
+from npulse.core.text import Lang
+
+from .check import check_call
+from .model import Check
+from .report import Rechecked, report_of
+
+MAX_CALLS = 200
+SIDES = ("target", "golden")
+Checker = Callable[..., Check]
+"""`check_call`, or one that asks a reference of the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckReport:
+    """A report, and what it is made of."""
+
+    report: Report
+    calls: tuple[Rechecked, ...]
+
+    def lines(self, lang: Lang = "en") -> tuple[str, ...]:
+        """All that is said of every call, for people."""
+        return tuple(line for one in self.calls for line in one.lines(lang))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A rank and step of the side that is asked for, and its counterpart of the golden side."""
+
+    artifact: Artifact
+    side: str
+    root: Path
+    golden: Artifact | None = None
+    golden_root: Path = Path()
+
+
+def recheck(
+    run: Run | str | os.PathLike[str],
+    operator: str,
+    *,
+    options: AnalysisOptions | None = None,
+    side: str | None = None,
+    checker: Checker = check_call,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> RecheckReport:
+    """Calls of an operator computed again on the CPU from what was dumped.
+
+    operator: a call's full name, a pattern of names (* ? []), an API ("softmax", "NPU.npu_rms_norm") or a
+    module class; of the latter two all forward calls. side: "target" or "golden" of a run that holds both
+    (default: target, with the golden side's call beside it). options: round, pair, rank, step, language.
+    At most MAX_CALLS calls. Raises InputError for a run without dumps, UsageError where no call fits.
+    """
+    asked = options or AnalysisOptions()
+    if side not in (None, *SIDES):
+        raise UsageError(f"no side '{side}'", hint="target or golden")
+    opened = (
+        run if isinstance(run, Run) else discover(Path(run), progress=progress, is_cancelled=is_cancelled)
+    )
+    places = places_of(opened, asked, side)
+    found: list[Rechecked] = []
+    problems: list[Problem] = list(opened.problems)
+    names: set[str] = set()
+    n_fitting = 0
+    for n_done, place in enumerate(places):
+        progress(Progress("recheck", n_done, len(places), "ranks"))
+        check(is_cancelled)
+        dump = _read(place.artifact, place.root, problems, progress, is_cancelled)
+        if dump is None:
+            continue
+        names.update(dump.calls.names)
+        fitting = calls_that_fit(dump, operator)
+        n_fitting += len(fitting)
+        fitting = fitting[: MAX_CALLS - len(found)]
+        if fitting:
+            found += _of_place(place, dump, fitting, checker, problems, progress, is_cancelled)
+    if not found and not problems:
+        raise _no_call(opened, operator, sorted(names))
+    root = opened.path
+    told = report_of(
+        os.fspath(root),
+        found,
+        problems,
+        asked.lang,
+        artifacts=[place.artifact for place in places],
+        tables=asked.tables,
+        n_fitting=n_fitting,
+    )
+    return RecheckReport(told, tuple(found))
+
+
+def _of_place(
+    place: Place,
+    dump: Dump,
+    calls: Sequence[int],
+    checker: Checker,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> Iterator[Rechecked]:
+    golden_dump = None
+    if place.golden is not None:
+        golden_dump = _read(place.golden, place.golden_root, problems, progress, is_cancelled)
+    at = {} if golden_dump is None else {name: i for i, name in enumerate(golden_dump.calls.names)}
+    names = [dump.calls.names[call] for call in calls]
+    stacks = stacks_of(dump, place.root, [], lambda path: shown_path(path, place.root), only=names)
+    for n_done, (call, name) in enumerate(zip(calls, names, strict=True)):
+        check(is_cancelled)
+        progress(Progress("recheck", n_done, len(calls), "calls"))
+        rank, step = place.artifact.rank, place.artifact.step
+        told = checker(dump, call, place.root, rank=rank, step=step, side=place.side)
+        if stacks is not None:
+            told = replace(told, source=source_line(stacks.frames(name)))
+        golden = None
+        if golden_dump is not None and name in at:
+            golden = checker(golden_dump, at[name], place.golden_root, rank=rank, step=step, side="golden")
+        yield Rechecked(
+            told, golden, place.golden is not None, place.artifact.relative, int(dump.calls.byte[call])
+        )
+
+
+def _read(
+    artifact: Artifact,
+    root: Path,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> Dump | None:
+    try:
+        dump = read_rank(artifact.path, root, progress, is_cancelled)
+    except InputError as error:
+        problems.append(Problem.from_error(error, artifact.relative))
+        return None
+    problems += [problem for problem in dump.problems if problem not in problems]
+    return dump
+
+
+def places_of(run: Run, options: AnalysisOptions, side: str | None) -> list[Place]:
+    """The rank-steps to look at: of the newest round that holds dumps (or the one that is named) its
+    captures, golden ones only where they are asked for. InputError where there is none."""
+    check_round(run, options)
+    captures = [c for c in captures_of(run) if options.round_name in (None, c.round)]
+    pairs = [p for p in capture_pairs(run) if options.round_name in (None, p.round)]
+    if options.pair_name is not None:
+        pairs = [p for p in pairs if p.target_name == options.pair_name]
+        captures = [c for c in captures if c.name == options.pair_name]
+    if not captures and not pairs:
+        hint = "capture with msprobe (PrecisionDebugger, task tensor), or name the folder that holds the dump"
+        raise InputError("holds no dump whose calls could be computed again", path=run.path, hint=hint)
+    newest = _newest_round(run, captures, pairs)
+    pairs = [p for p in pairs if p.round == newest]
+    golden = {
+        a.path for pair in pairs for a in (*pair.golden, *(u for u in pair.unmatched if u.side == "golden"))
+    }
+    root = run.path if run.path.is_dir() else run.path.parent
+    places = [place for pair in pairs for place in _of_pair(pair, side)]
+    known = {place.artifact.path for place in places} | {a.path for p in pairs for a in p.target}
+    if side != "golden":
+        own = [a for c in captures if c.round == newest for a in c.artifacts]
+        places += [Place(a, "", root) for a in own if a.path not in known | golden]
+    kept = [
+        place
+        for place in places
+        if options.rank in (None, place.artifact.rank) and options.step in (None, place.artifact.step)
+    ]
+    if not kept:
+        known_places = sorted({f"step {p.artifact.step} rank {p.artifact.rank}" for p in places})
+        asked = [f"{n} {v}" for n, v in (("rank", options.rank), ("step", options.step)) if v is not None]
+        what = f"no {' of '.join(asked)} here" if asked else "holds no golden side"
+        raise InputError(what, path=run.path, hint=", ".join(known_places[:8]) or None)
+    return kept
+
+
+def _newest_round(run: Run, captures: Sequence[object], pairs: Sequence[CapturePair]) -> str:
+    held = {getattr(one, "round", "") for one in (*captures, *pairs)}
+    return next((r.name for r in reversed(run.rounds) if r.name in held), "")
+
+
+def _of_pair(pair: CapturePair, side: str | None) -> Iterator[Place]:
+    if side == "golden":
+        yield from (Place(a, "golden", pair.golden_root) for a in pair.golden)
+        return
+    for target, golden in zip(pair.target, pair.golden, strict=True):
+        if side == "target":
+            yield Place(target, "target", pair.target_root)
+        else:
+            yield Place(target, "target", pair.target_root, golden, pair.golden_root)
+
+
+def calls_that_fit(dump: Dump, operator: str) -> list[int]:
+    """The calls that a user's word means: one by its full name, several by pattern, API or class."""
+    names = dump.calls.names
+    exact = [i for i, name in enumerate(names) if name == operator]
+    if exact:
+        return exact
+    if any(c in operator for c in "*?["):
+        return [i for i, name in enumerate(names) if fnmatchcase(name, operator)]
+    return [i for i, name in enumerate(names) if _is_of_type(name, operator)]
+
+
+def _is_of_type(full: str, operator: str) -> bool:
+    name = parse_name(full)
+    if name.direction != "forward":
+        return full.startswith(operator + ".") and name.kind == "api" and "backward" in operator
+    if name.kind == "module":
+        return operator in (name.cls, name.path) or full.startswith(operator + ".")
+    api = name.api.rpartition(".")[2]
+    return (
+        operator in (name.api, api, plain_api(api), f"{name.prefix}.{name.api}")
+        or full == f"{operator}.forward"
+    )
+
+
+def _no_call(run: Run, operator: str, names: Sequence[str]) -> UsageError:
+    import difflib
+
+    near = difflib.get_close_matches(operator, names, n=4, cutoff=0.5)
+    hint = f"calls here: {', '.join(near or names[:4])}" if names else "the dump names no call"
+    return UsageError(f"no call fits '{operator}'", hint=hint, path=run.path)

@@ -1,0 +1,132 @@
+"""One call computed again, in words."""
+
+from __future__ import annotations
+
+import math
+
+from npulse.core.figures import number, size_text
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.text import Lang, safe_text, say
+
+from .compare import OutputCheck
+from .model import Check
+from .texts import TEXTS
+
+SHOWN_NAMES = 6
+
+
+def outcome_text(check: Check, lang: Lang) -> str:
+    """What came of it, in one sentence."""
+    worst = check.worst
+    if check.outcome == "unknown" or worst is None:
+        return why_text(check, lang)
+    words = check.words[lang == "zh"]
+    if check.outcome == "within":
+        key = "within-free" if words else "within"
+        return say(TEXTS, key, lang, dtype=worst.dtype, words=words)
+    key = "implementation-words" if check.outcome == "implementation" and words else check.outcome
+    values = {"beyond": beyond_text(worst, lang), "words": words, "tried": check.tried}
+    return say(TEXTS, key, lang, **values, inside=check.inside, detail=check.detail)
+
+
+def why_text(check: Check, lang: Lang) -> str:
+    """Why it cannot be told."""
+    if check.why == "no-reference" and parse_name(check.call).direction == "backward":
+        return say(TEXTS, "backward", lang)
+    names = _listed(check.missing or tuple(p.artifact for p in check.problems))
+    return say(
+        TEXTS, check.why or "missing", lang, names=names, detail=safe_text(check.detail), size=check.detail
+    )
+
+
+def beyond_text(one: OutputCheck, lang: Lang) -> str:
+    """How many elements are beyond their bound, and the worst of them."""
+    if one.shape_truth is not None:
+        return say(TEXTS, "shape", lang, shape=list(one.shape), truth=list(one.shape_truth))
+    head = say(
+        TEXTS,
+        "beyond",
+        lang,
+        n=number(one.n_beyond),
+        of=number(one.n_elements),
+        output=_short(one),
+        dtype=one.dtype,
+    )
+    return f"{head}; {place_text(one, lang)}" if lang == "en" else f"{head}；{place_text(one, lang)}"
+
+
+def place_text(one: OutputCheck, lang: Lang) -> str:
+    """The worst place of an output."""
+    share = say(TEXTS, "times", lang, n=number(one.max_ratio))
+    if not math.isfinite(one.max_ratio):
+        share = say(TEXTS, "none-allowed", lang)
+    values = {"made": number(one.made), "truth": number(one.truth), "bound": number(one.bound)}
+    return say(TEXTS, "place", lang, index=list(one.index), ratio=share, **values)
+
+
+def figures_lines(check: Check, lang: Lang) -> list[str]:
+    """A line an output, and what else there is to say of them."""
+    lines = []
+    for one in check.outputs:
+        if one.shape_truth is not None:
+            continue
+        values = {"error": number(one.max_abs_error), "own": number(one.own_max_abs_error)}
+        shown = {"output": _short(one), "dtype": one.dtype, "shape": list(one.shape)}
+        share = number(one.max_ratio)
+        lines.append(say(TEXTS, "figures", lang, **shown, **values, share=share))
+        if one.n_saturated:
+            lines.append(say(TEXTS, "saturated", lang, n=number(one.n_saturated), dtype=one.dtype))
+    if check.unchecked:
+        lines.append(say(TEXTS, "unchecked", lang, names=_listed(check.unchecked)))
+    if check.is_estimated:
+        lines.append(say(TEXTS, "estimated", lang))
+    return lines
+
+
+def golden_text(golden: Check | None, lang: Lang) -> str:
+    """What the golden side's call of the same name gives from its own inputs."""
+    if golden is None:
+        return say(TEXTS, "golden-none", lang)
+    text = outcome_text(golden, lang)
+    if golden.outcome == "unknown" or golden.worst is None:
+        return say(TEXTS, "golden-unknown", lang, text=text)
+    if golden.outcome == "within":
+        return say(TEXTS, "golden-within", lang, dtype=golden.worst.dtype)
+    return say(TEXTS, "golden-wrong", lang, text=text)
+
+
+def next_text(check: Check, lang: Lang) -> str:
+    """What to do about it; "" where there is nothing."""
+    if check.outcome == "within":
+        return ""
+    if check.outcome != "unknown":
+        return say(TEXTS, f"next-{check.outcome}", lang, words=check.words[lang == "zh"])
+    key = {"does-not-fit": "unsupported", "failed": "unsupported", "": "missing"}.get(check.why, check.why)
+    return say(TEXTS, f"next-{key}", lang, call=safe_text(check.call))
+
+
+def lines_of(check: Check, golden: Check | None, lang: Lang, *, has_golden: bool = False) -> tuple[str, ...]:
+    """All that is said of a call: outcome first, then figures, the golden side, what to do."""
+    lines = [f"{safe_text(check.call)}: {outcome_text(check, lang)}", *figures_lines(check, lang)]
+    if has_golden:
+        lines.append(golden_text(golden, lang))
+    if check.source:
+        lines.append(say(TEXTS, "source", lang, line=safe_text(check.source)))
+    following = next_text(check, lang)
+    return (*lines, following) if following else tuple(lines)
+
+
+def size_of(n_bytes: int) -> str:
+    """Bytes as `Check.detail` has them of a call that is too large."""
+    return size_text(n_bytes)
+
+
+def _short(one: OutputCheck) -> str:
+    """The part of an output's name behind its call."""
+    place = one.name.rfind(".output.")
+    return safe_text(one.name[place + 1 :] if place >= 0 else one.name)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(safe_text(name) for name in names[:SHOWN_NAMES])
+    return shown + (", ..." if len(names) > SHOWN_NAMES else "")
