@@ -40,6 +40,10 @@ class AnalysisOptions:
     thinks best, 0: all). by: how operators are grouped: type, call, count or average. earlier: whether a
     round is also told against those before it. tails: where a run is followed, what was read of its files so
     far; looks of one area, one after the other, read only what is new.
+
+    Of a comparison: metrics: figures that lead, by any of their names. error_threshold: a limit of the error.
+    compare_mode: layerwise, network or single (with `operator`, a call's name). by_rank: that call on all
+    ranks. layers: globs of calls. steps: inclusive ranges; () is all.
     """
 
     lang: Lang = "en"
@@ -59,6 +63,13 @@ class AnalysisOptions:
     by: str = "type"
     earlier: bool = True
     tails: Tails | None = None
+    metrics: tuple[str, ...] = ()
+    error_threshold: float | None = None
+    compare_mode: str | None = None
+    operator: str | None = None
+    by_rank: bool = False
+    layers: tuple[str, ...] = ()
+    steps: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

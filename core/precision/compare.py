@@ -98,7 +98,8 @@ class Comparison:
 class Settings:
     """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler. tails:
     of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`.
-    metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following."""
+    metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following.
+    steps: inclusive ranges of steps, () for all."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_auto
@@ -110,6 +111,13 @@ class Settings:
     step: int | None = None
     tails: Tails | None = None
     metrics: bool = False
+    steps: tuple[tuple[int, int], ...] = ()
+
+    def is_asked(self, artifact: Artifact) -> bool:
+        """Whether a rank-step is to be compared."""
+        step = artifact.step
+        is_in = not self.steps or step is not None and any(a <= step <= b for a, b in self.steps)
+        return is_in and self.rank in (None, artifact.rank) and self.step in (None, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +147,7 @@ def compare_captures(
     A rank whose dump cannot be used, or that one side lacks, is a problem and the others are compared.
     Raises InputError where no rank can be, Cancelled on request.
     """
-    couples = [
-        (t, g)
-        for t, g in zip(pair.target, pair.golden, strict=True)
-        if settings.rank in (None, t.rank) and settings.step in (None, t.step)
-    ]
+    couples = [(t, g) for t, g in zip(pair.target, pair.golden, strict=True) if settings.is_asked(t)]
     if pair.target and not couples:
         raise _nothing_asked_for(pair, settings)
     dump_paths = [artifact.path for couple in couples for artifact in couple]
@@ -205,6 +209,8 @@ _Couple = tuple[Artifact, Artifact]
 
 def _nothing_asked_for(pair: CapturePair, settings: Settings) -> InputError:
     asked = [f"{name} {n}" for name, n in (("rank", settings.rank), ("step", settings.step)) if n is not None]
+    if settings.steps:
+        asked.append("step " + "|".join(f"{a}-{b}" if a != b else str(a) for a, b in settings.steps))
     known = [f"step {a.step} rank {a.rank}" for a in pair.target[:8]]
     hint = f"both captures have {', '.join(known)}" + (", ..." if len(pair.target) > 8 else "")
     return InputError(f"no {' of '.join(asked)} in both captures", path=pair.target_root, hint=hint)
@@ -225,7 +231,7 @@ def _without_counterpart(pair: CapturePair, settings: Settings, is_growing: bool
             hint="capture the same ranks and steps on both sides",
         )
         for a in pair.unmatched
-        if settings.rank in (None, a.rank) and settings.step in (None, a.step)
+        if settings.is_asked(a)
     ]
 
 

@@ -100,7 +100,7 @@ def end_result(comparison: Comparison) -> dict[str, object]:
     )
     basis = {"compared_by": ", ".join(f"{name} {n}" for name, n in compared_by.most_common())}
     last_step = max((rank.step or 0 for rank in comparison.ranks), default=0)
-    ends = [(rank, _last_output(rank)) for rank in comparison.ranks if (rank.step or 0) == last_step]
+    ends = [(rank, last_output(rank)) for rank in comparison.ranks if (rank.step or 0) == last_step]
     ends = [(rank, row) for rank, row in ends if row >= 0]
     if not ends:
         return {**basis}
@@ -125,7 +125,7 @@ def end_result(comparison: Comparison) -> dict[str, object]:
 _ORDER_OF_ENDS = {ERROR: 0, UNKNOWN: 1, WARNING: 2, PASS: 3}
 
 
-def _last_output(rank: RankComparison) -> int:
+def last_output(rank: RankComparison) -> int:
     """The last compared floating output of a forward that has one to speak of: the container modules that
     close behind it (the model as a whole) repeat it, so the last with the most exact basis is taken."""
     rows = rank.rows

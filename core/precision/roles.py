@@ -51,7 +51,9 @@ CAUSES = (
 GROWTH = 2.0
 """An output error within this factor of the input's error is drift, not the operator's own fault."""
 
-_BY_DEGREE = frozenset(REASON[name] for name in ("cosine", "norm-ratio", "statistics-bound"))
+_BY_DEGREE = frozenset(
+    REASON[name] for name in ("cosine", "norm-ratio", "statistics-bound", "error-threshold")
+)
 """Reasons for which an error has a size that can have grown; a NaN or another shape has none."""
 
 

@@ -59,6 +59,19 @@ RULES: tuple[Rule, ...] = (
         _SETTING,
     ),
     Rule(
+        "precision.asked",
+        "error",
+        ("what was asked for is beyond a threshold", "所查询的内容超过阈值"),
+        (
+            "An output of the net (--compare-mode network) or a row of one operator (--operator) is beyond a threshold. "
+            "It need not begin there: without the mode the call in which it begins is named.",
+            "网络输出（--compare-mode network）或单个算子（--operator）的某一行超过阈值。差异不一定从这里开始：去掉该模式可定位源头。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _SETTING,
+    ),
+    Rule(
         "precision.input-data",
         "error",
         ("the data differs before any operator ran", "算子运行前数据已不同"),

@@ -26,6 +26,7 @@ from npulse.core.text import Lang, say
 from .alone import check_alone
 from .compare import Settings, compare_captures
 from .report import AREA, report
+from .shown.answer import answered, check_question, criteria_asked
 from .texts import TEXTS
 from .verdict import Criteria
 
@@ -165,7 +166,9 @@ def report_of_pair(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """A pair compared. InputError where nothing of it can be used, or it lacks the rank and step."""
+    check_question(options)
     criteria = Criteria.parse(options.criteria) if options.criteria else Criteria()
+    criteria = criteria_asked(criteria, options)
     settings = Settings(
         criteria=criteria,
         metrics=options.tables or bool(criteria.plugged),
@@ -173,11 +176,13 @@ def report_of_pair(
         cluster=options.cluster,
         rank=options.rank,
         step=options.step,
+        steps=options.steps,
         cache=options.cache,
         tails=options.tails,
     )
     comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
-    return report(comparison, lang=options.lang, tables=options.tables)
+    told = report(comparison, lang=options.lang, tables=options.tables)
+    return answered(comparison, told, options)
 
 
 def choose_pair(run: Run, round_name: str | None = None, pair: str | None = None) -> CapturePair:

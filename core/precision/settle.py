@@ -118,6 +118,7 @@ def settle_tensors(rows: Rows, tensors: TensorRows, criteria: Criteria) -> None:
         max_abs_error=f["max_abs_error"][index],
         n_different=f["n_different"][index],
         nonfinite_differing=f["nonfinite_differing"][index],
+        limited={name: f[name][index] for name, _ in criteria.limits},
     )
     rows.verdict[index] = judged.verdict
     rows.reason[index] = judged.reason

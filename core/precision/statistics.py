@@ -109,6 +109,8 @@ def _by_bounds(rows: StatisticsRows, b: _Bounds, criteria: Criteria, put: Put, v
     # as for measured tensors: a few of the smallest numbers beside zeros are rounding
     seen = ~(b.max_abs_error_least <= 4 * rows.smallest)
     put((b.rel_l2_least > rows.unit_roundoff) & seen, WARNING, "above-rounding")
+    for name, least in (("rel_l2", b.rel_l2_least), ("max_abs_error", b.max_abs_error_least)):
+        put((least > dict(criteria.limits).get(name, np.inf)) & seen, ERROR, "error-threshold")
     put(((b.ratio_least > high) | (b.ratio_most < low)) & seen, ERROR, "norm-ratio")
     put((b.cosine_most < criteria.cosine) & seen, ERROR, "statistics-bound")
     far = (b.absmax_ratio < low) | (b.absmax_ratio > high)

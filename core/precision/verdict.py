@@ -6,6 +6,7 @@ figure that was not computed: absent is unknown, and unknown is not a pass.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, make_dataclass
 from typing import Any
 
@@ -44,28 +45,35 @@ REASONS = (
     "no-golden",
     "pending",
     "norm-unknown",  # Max or Min is beyond the criterion; Norm, which would tell, was not recorded
+    "error-threshold",  # an error figure is beyond a limit that the user gave
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 
 Codes = npt.NDArray[np.int8]
+
+LIMITED = ("rel_l2", "rel_l1", "max_abs_error", "max_rel_error", "mean_rel_error", "euclidean")
+"""Error figures that have no threshold unless the user gives one: 0 is agreement, more is worse."""
+_LISTS = ("plugged", "limits")
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
     """Thresholds of an error. The warning level is the unit roundoff of the coarser dtype: not a setting.
 
-    plugged: limits of metric plug-ins, (name, limit) each.
+    plugged: limits of metric plug-ins, (name, limit) each. limits: the same of our own error figures
+    (`LIMITED`), beside the thresholds: a row beyond one of them is an error too.
     """
 
     cosine: float = 0.99
     norm_ratio_low: float = 0.99
     norm_ratio_high: float = 1.01
     plugged: tuple[tuple[str, float], ...] = ()
+    limits: tuple[tuple[str, float], ...] = ()
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """What may be limited: our own figures, and the metrics of plug-ins."""
-        return (*(f.name for f in fields(cls) if f.name != "plugged"), *(one.name for one in metrics()[0]))
+        return (*(f.name for f in fields(cls) if f.name not in _LISTS), *(one.name for one in metrics()[0]))
 
     @classmethod
     def parse(cls, text: str) -> Criteria:
@@ -73,7 +81,7 @@ class Criteria:
 
         Plug-ins are looked for where a word is not one of ours.
         """
-        own = {f.name for f in fields(cls) if f.name != "plugged"}
+        own = {f.name for f in fields(cls) if f.name not in _LISTS}
         parts = [part.strip() for part in text.split(",") if part.strip()]
         others = [part for part in parts if part.partition("=")[0].strip() not in own]
         names = tuple(metric.name for metric in metrics()[0]) if others else ()
@@ -104,11 +112,13 @@ def judge_tensors(
     max_abs_error: npt.NDArray[np.float64],
     n_different: npt.NDArray[np.float64],
     nonfinite_differing: npt.NDArray[np.float64],
+    limited: Mapping[str, npt.NDArray[np.float64]] | None = None,
 ) -> Judgement:
     """Judge rows whose elements were compared. All arrays have one entry a row.
 
     is_exact: both dtypes are integer or bool. smallest: smallest subnormal of the coarser dtype; a target
     that strays from an all-zero golden tensor by no more than four of these is rounding, not an error.
+    limited: the figures that `criteria.limits` names.
     """
     verdict = np.full(len(cosine), PASS, np.int8)
     reason = np.full(len(cosine), REASON["equal"], np.int8)
@@ -121,6 +131,8 @@ def judge_tensors(
 
     put(differs, PASS, "rounding")
     put(differs & (rel_l2 > unit_roundoff) & ~tiny, WARNING, "above-rounding")
+    for name, limit in criteria.limits:
+        put(differs & ~((limited or {})[name] <= limit) & ~tiny, ERROR, "error-threshold")
     outside = ~((norm_ratio >= criteria.norm_ratio_low) & (norm_ratio <= criteria.norm_ratio_high))
     put(differs & outside & ~tiny, ERROR, "norm-ratio")
     put(differs & ~(cosine >= criteria.cosine) & ~tiny, ERROR, "cosine")

@@ -211,5 +211,6 @@ _FAILED_BY = {
     "cosine": "cosine",
     "norm-ratio": "norm_ratio",
     "above-rounding": "rel_l2",
+    "error-threshold": "rel_l2",
     "statistics-bound": "rel_l2_at_least",
 }

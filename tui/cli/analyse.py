@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from npulse.core.areas import area_of
 from npulse.core.errors import UsageError
+from npulse.core.verbosity import ALL, told_at
 
-from .options import AnalyseOptions, chosen_format, chosen_lang, emit, opened, talk, user_cache, version
+from .options import (
+    AnalyseOptions,
+    chosen_format,
+    chosen_lang,
+    emit,
+    now_text,
+    opened,
+    talk,
+    user_cache,
+    version,
+)
 from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
@@ -20,26 +31,64 @@ if TYPE_CHECKING:
     from npulse.core.progress import ProgressCallback
 
 
-def run_analysis(options: AnalyseOptions, area_id: str, paths: Sequence[Path], **own: Any) -> int:
+def run_analysis(
+    options: AnalyseOptions, area_id: str, paths: Sequence[Path], *, verbosity: int = ALL, **own: Any
+) -> int:
     """The report of an area over the paths of a command line; returns the exit code.
 
-    own: options that only this area has, as fields of AnalysisOptions.
+    verbosity: how much is told (0 to 3). own: options that only this area has, as fields of AnalysisOptions.
     """
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
     lang = chosen_lang(options.lang)
-    format_name = chosen_format(options.format_name, options.output)  # a wrong one is told before the work
+    is_whole = _is_whole(options, paths)
+    # a wrong one is told before the work
+    format_name = "" if is_whole else chosen_format(options.format_name, options.output)
     paths = [opened(path) for path in paths]
     _refuse_the_same(paths)
     try:
         asked = replace(asked_of(options), **own)
+        asked = replace(asked, tables=asked.tables or is_whole)
         found = _with_plugins(area_id, paths, asked, stderr_progress(lang))
     finally:
         end_progress()
     for note in found.notes:
         talk(f"npulse: {note}")
-    return written(found.report, format_name, options, paths)
+    if is_whole:
+        return written_whole(area_id, found, options, paths)
+    return written(told_at(found.report, verbosity), format_name, options, paths)
+
+
+def _is_whole(options: AnalyseOptions, paths: Sequence[Path]) -> bool:
+    """Whether the file is a page, JUnit or a workbook; what is wrong with it is told before the work."""
+    from npulse.core.report import is_whole_alone, refuse_early
+
+    is_whole = options.format_name is None and is_whole_alone(options.output)
+    if is_whole and options.output is not None:
+        refuse_early(options.output, runs=paths)
+    return is_whole
+
+
+def written_whole(area_id: str, found: AreaReport, options: AnalyseOptions, paths: Sequence[Path]) -> int:
+    """One area's report as a file of those formats that a whole dossier has; the exit code is the area's."""
+    from npulse.core.checkup.commands import RunFacts
+    from npulse.core.checkup.criteria_file import CriteriaFile
+    from npulse.core.checkup.judge import judged
+    from npulse.core.report import dossier_of, masked_dossier, write_whole_report
+
+    lang = chosen_lang(options.lang)
+    check_up = judged(RunFacts(found.report.run), {area_id: (found,)}, CriteriaFile(), lang=lang)
+    asked = tuple(state for state in check_up.areas if state.area == area_id)
+    told = replace(check_up, areas=asked, state=found.report.verdict)  # by the area's own rules alone
+    dossier = dossier_of(told, made=now_text())
+    if options.mask:
+        dossier = masked_dossier(dossier, _round_names(paths))
+    assert options.output is not None
+    write_whole_report(
+        dossier, options.output, version=version(), lang=lang, strict=options.strict, runs=paths
+    )
+    return found.report.exit_code(strict=options.strict)
 
 
 def _with_plugins(

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from . import precision_options as p
 
 app = typer.Typer()
 
@@ -41,17 +42,41 @@ def check(
 @app.command(short_help="Compare two captures, name the origin.")
 @o.with_analyse_options
 def precision(
-    target: Annotated[Path, typer.Argument(help="The NPU capture, or a run that holds both.")],
+    target: Annotated[
+        Path | None, typer.Argument(help="The NPU capture, a run that holds both, or a configuration.")
+    ] = None,
     golden: Annotated[
         Path | None, typer.Argument(help="The golden capture (GPU, CPU, earlier version).")
     ] = None,
     *,
+    reference: p.ReferenceOption = None,
+    target_option: p.TargetOption = None,
+    config: p.ConfigOption = None,
+    metric: p.MetricOption = None,
+    error_threshold: p.ErrorThresholdOption = None,
+    compare_mode: p.CompareModeOption = None,
+    operator: p.OperatorOption = None,
+    by_rank: p.ByRankOption = False,
+    layer: p.LayerOption = None,
+    verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
 ) -> int:
     """Compare two captures and name the operator where the difference begins."""
-    from .analyse import run_analysis
+    from .precision import PrecisionOptions, run_precision
 
-    return run_analysis(options, "precision", [path for path in (target, golden) if path is not None])
+    own = PrecisionOptions(
+        reference=reference,
+        target=target_option,
+        config=config,
+        metrics=tuple(metric or ()),
+        error_threshold=error_threshold,
+        compare_mode=compare_mode,
+        operator=operator,
+        by_rank=by_rank,
+        layers=tuple(layer or ()),
+        verbosity=verbosity,
+    )
+    return run_precision(options, [path for path in (target, golden) if path is not None], own)
 
 
 @app.command(short_help="Find where NaN, Inf or saturation begins.")

@@ -77,6 +77,8 @@ _VALUE_OPTIONS = frozenset(
         *("--port", "--host", "--token", "--title", "-t", "--run", "--mark-baseline"),
         *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
+        *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
+        *("--operator", "--layer", "--verbosity", "-v"),
         *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout", "--side"),
     )
 )
@@ -86,6 +88,7 @@ _VALUE_OPTIONS = frozenset(
 _PATH_OPTIONS = frozenset(
     (
         *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden", "--run"),
+        *("--reference", "-r", "--target", "-t", "--config"),
         *("--archive", "--plugin", "--silence", "--keep-input", "--name-list", "--from", "--cwd"),
     )
 )

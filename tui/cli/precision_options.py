@@ -1,0 +1,44 @@
+"""Options that only `npulse precision` has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ReferenceOption = Annotated[
+    Path | None, typer.Option("--reference", "-r", help="The golden capture, in place of the second path.")
+]
+TargetOption = Annotated[
+    Path | None, typer.Option("--target", "-t", help="The capture to judge, in place of the first path.")
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", help="Documents' form: output_dir, compare, dump_list (or as first path)."),
+]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric", help="Figure that leads: cosine, relative_error, ..., veRL, fastRL; several."),
+]
+ErrorThresholdOption = Annotated[
+    float | None,
+    typer.Option("--error-threshold", help="Limit of rel_l2, or of the --metric: beyond it is an error."),
+]
+CompareModeOption = Annotated[
+    str | None,
+    typer.Option("--compare-mode", help="layerwise, network (outputs alone) or single (--operator)."),
+]
+OperatorOption = Annotated[
+    str | None, typer.Option("--operator", help="This call, module or API alone (globs: '*linear*').")
+]
+ByRankOption = Annotated[bool, typer.Option("--by-rank", help="With --operator: the ranks side by side.")]
+LayerOption = Annotated[
+    list[str] | None, typer.Option("--layer", help="Figures of these calls alone, as '*conv*'; several.")
+]
+VerbosityOption = Annotated[
+    int,
+    typer.Option(
+        "-v", "--verbosity", min=0, max=3, help="0: the first finding; 1: no notes; 2: all; 3: all figures."
+    ),
+]
