@@ -192,6 +192,8 @@ ACTIONS: tuple[Action, ...] = (
            "Show which call stands against which", "显示调用的配对关系", "precision", ("calls", "调用配对")),
     Action("precision.ranks", ("z",), "show_rank_matrix",
            "Show all ranks by layers", "按层显示所有 rank", "precision", ("ranks", "各 rank")),
+    Action("precision.trend", ("H",), "show_trend",
+           "Show how errors went over the rounds", "显示误差随轮次的变化", "precision"),
     Action("overflow.stack", ("t",), "show_call_stack",
            "Show the Python call stack", "显示 Python 调用栈", "overflow", ("stack", "调用栈")),
     Action("overflow.upstream", ("w",), "switch_upstream",

@@ -14,6 +14,7 @@ from npulse.core.table import Column, Table, text_column
 
 from .compare import Comparison, RankComparison
 from .roles import ORIGIN, ROLES
+from .rows import Rows
 from .table import table_row
 from .verdict import ERROR, REASON, UNKNOWN, VERDICTS
 
@@ -41,9 +42,7 @@ def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
     layer_of_call, labels = layers_of_rank(rank)
     rows = rank.rows
     layer = layer_of_call[rows.pairing.row_call] if labels else np.zeros(0, np.int64)
-    error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
-    error = np.where(np.isnan(error), np.where(rows.verdict == ERROR, 1.0, 0.0), np.minimum(error, 1.0))
-    error = np.where(rows.reason == REASON["nonfinite"], 1.0, error)  # the figure leaves them out
+    error = row_errors(rows)
     score = _SEVERITY[rows.verdict] * 2.0 + error
     known = np.zeros(len(labels), np.bool_)
     known[layer[rows.verdict != UNKNOWN]] = True
@@ -54,6 +53,14 @@ def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
     worst[layer[order]] = order  # the last write wins: the highest score, the earliest row among equals
     start = table_row(comparison, rank, 0)
     return LayerStrip(tuple(labels), errors, worst + start, known, layer)
+
+
+def row_errors(rows: Rows) -> npt.NDArray[np.float64]:
+    """How wrong each row is, 0 to 1: its relative L2 error; 1 where it is wrong without a figure."""
+    error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
+    error = np.where(np.isnan(error), np.where(rows.verdict == ERROR, 1.0, 0.0), np.minimum(error, 1.0))
+    found: npt.NDArray[np.float64] = np.where(rows.reason == REASON["nonfinite"], 1.0, error)
+    return found  # where values are not finite the figure leaves them out
 
 
 def layers_of_rank(rank: RankComparison) -> tuple[npt.NDArray[np.int64], list[str]]:

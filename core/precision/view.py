@@ -110,6 +110,17 @@ class PrecisionView:
                 return strip, int(entry_of_row[inner])
         return None
 
+    def row_of_layer(self, label: str) -> int | None:
+        """The first row of a layer, by its label in the strips; None where no rank has it."""
+        start = 0
+        for rank, (strip, entry_of_row) in zip(self.comparison.ranks, self.strips, strict=True):
+            if label in strip.labels:
+                rows = np.flatnonzero(entry_of_row == strip.labels.index(label))
+                if len(rows):
+                    return start + int(rows[0])
+            start += rank.rows.n_rows
+        return None
+
     def translated(self, lang: Lang) -> PrecisionView:
         return replace(self, report=report(self.comparison, lang=lang), lang=lang)
 

@@ -840,6 +840,25 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "No further call is doubtful or without a counterpart in this direction.",
         "此方向上没有更多存疑或未配对的调用。",
     ),
+    "trend.title": ("Errors over the rounds", "误差随轮次的变化"),
+    "trend.reading": ("comparing the rounds ...", "正在比较各轮……"),
+    "trend.counts": (
+        "{rounds:,} rounds: {better:,} better, {worse:,} worse",
+        "{rounds:,} 轮：变好 {better:,}，变差 {worse:,}",
+    ),
+    "trend.caption": (
+        "worst rel.L2 of all ranks, newest first; heights {low} <=1e-4 ... {high} >=0.5",
+        "所有 rank 中最差的相对L2，最新在前；高度 {low} <=1e-4 … {high} >=0.5",
+    ),
+    "trend.subject": ("origin or layer", "源头或层"),
+    "trend.state": ("newest", "最新"),
+    "trend.course": ("course", "走势"),
+    "trend.over": ("over its threshold", "超过阈值"),
+    "trend.refused": ("Round {round} could not be compared: {message}", "轮次 {round} 无法比较：{message}"),
+    "trend.one-round": (
+        "One round alone has no trend: capture another one (C), or open the folder that holds all rounds.",
+        "只有一轮，没有走势：再采集一轮（C），或打开包含所有轮次的目录。",
+    ),
     "ranks.reading": ("Putting the ranks together ...", "正在汇总各 rank……"),
     "ranks.title": ("{ranks:,} ranks by {layers:,} layers", "{ranks:,} 个 rank × {layers:,} 层"),
     "ranks.legend": (

@@ -56,4 +56,24 @@ TEXTS: dict[str, tuple[str, str]] = {
         "If a target call does the same: mark this one and that one, then pair them.",
         "若目标侧有做同样事情的调用：标记此调用与那个调用，再配对。",
     ),
+    # over the rounds
+    "trend-better": ("better", "变好"),
+    "trend-worse": ("worse", "变差"),
+    "trend-same": ("same", "相同"),
+    "trend-unknown": ("unknown", "未知"),
+    "trend-first": ("first", "首次"),
+    "trend-better-why": (
+        "The newest round is better than the last one before it that tells this.",
+        "最新一轮好于之前最近一轮有此数据的轮次。",
+    ),
+    "trend-worse-why": (
+        "The newest round is worse than the last one before it that tells this.",
+        "最新一轮差于之前最近一轮有此数据的轮次。",
+    ),
+    "trend-same-why": (
+        "Within a factor of 2 of the last round before that tells this, on the same side of the threshold.",
+        "与之前最近一轮有此数据的轮次相差不到 2 倍，且在阈值同一侧。",
+    ),
+    "trend-unknown-why": ("The newest round does not tell this.", "最新一轮没有此数据。"),
+    "trend-first-why": ("No round before tells this.", "之前的轮次没有此数据。"),
 }

@@ -91,6 +91,13 @@ def pairs_of(run: Run, round_name: str) -> list[CapturePair]:
     return [pair for pair in capture_pairs(run) if pair.round == round_name]
 
 
+def rounds_with_pairs(run: Run) -> list[str]:
+    """The rounds that can be compared with each other, in order."""
+    from npulse.core.run.sides import capture_pairs
+
+    return list(dict.fromkeys(pair.round for pair in capture_pairs(run)))
+
+
 def capture_choices(run: Run) -> list[tuple[str, Path]]:
     """All captures of a run by name, for the user to say which is target and which is golden."""
     from npulse.core.run.sides import captures_of

@@ -19,7 +19,7 @@ from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
-from .jobs import Alone, Choice, capture_choices, compare_round, pairs_of
+from .jobs import Alone, Choice, capture_choices, compare_round, pairs_of, rounds_with_pairs
 from .pages import ModulesPage
 from .summary import alone_lines, shown_lines
 
@@ -208,6 +208,26 @@ class PrecisionPane(TablePane[PrecisionView]):
             self.show_row(row)
 
         self.shell.push_screen(RankPage(comparison, rank.step, rank.rank), go)
+
+    def action_show_trend(self) -> None:
+        from npulse.core.precision.compare import Settings
+
+        from .trend_page import TrendPage
+
+        if self.run is None or len(rounds_with_pairs(self.run)) < 2:
+            self.shell.notice("trend.one-round", severity="warning")
+            return
+
+        def go(found: tuple[str, str] | None) -> None:
+            if found is None or self.shown is None:
+                return
+            kind, subject = found
+            if kind == "operator":
+                self.want(subject)
+            elif not self.show_row(self.shown.row_of_layer(subject)):
+                self.shell.notice("marks.not-here", subject=subject)
+
+        self.shell.push_screen(TrendPage(self.run, self.settings or Settings()), go)
 
     def action_show_modules(self) -> None:
         if self.shown is None or self.row is None:

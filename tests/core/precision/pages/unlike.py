@@ -27,7 +27,7 @@ def bits(*words: str) -> int:
     return sum(1 << EVIDENCE.index(word) for word in words)
 
 
-def by_hand(target: Dump, golden: Dump) -> Pairing:
+def by_hand(target: Dump, golden: Dump, beside: object = None) -> Pairing:
     """The pairing above; of each call the outputs are its rows."""
     target_call, golden_call = (0, 1, 2, 3, 4, -1), (0, 3, 4, -1, 5, 6)
 
