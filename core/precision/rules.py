@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from npulse.core.rules import Rule
 
+from .theirs.rules import RULES as THEIRS
+
 _CRITERIA = (
     "error: cosine < 0.99, norm ratio outside 0.99-1.01, another shape, NaN or Inf at other positions, any "
     "difference in integers or bools; by the coarser declared dtype of the two sides",
@@ -196,4 +198,5 @@ RULES: tuple[Rule, ...] = (
         _OWN,
         _NONE,
     ),
+    *THEIRS,
 )

@@ -24,10 +24,12 @@ from npulse.core.run.sides import (
 from npulse.core.text import Lang, say
 
 from .alone import check_alone
-from .compare import Settings, compare_captures
+from .compare import Comparison, Settings, compare_captures
 from .report import AREA, report
 from .shown.answer import answered, check_question, criteria_asked
 from .texts import TEXTS
+from .theirs.beside import with_results
+from .theirs.run import names_of, report_of_results, results_by_round
 from .verdict import Criteria
 
 SHOWN_NAMES = 8
@@ -43,6 +45,7 @@ def reports_of(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> tuple[AreaReport, ...]:
     """Every pair of the run compared, every round without a pair checked for what needs none; () if no dumps.
+    Results that other tools computed are told as theirs where no pair stands beside them.
 
     `round_name`, `pair_name`, `rank` and `step` narrow it; InputError or UsageError where nothing is left.
     A pair or capture that cannot be read is an incomplete report: the others are looked at all the same.
@@ -57,6 +60,8 @@ def reports_of(
         found.append(replace(one, notes=notes))
     for round_name, captures in ({} if options.pair_name else _without_pair(run, options)).items():
         found.append(_of_captures(run, round_name, captures, options, refused, progress, is_cancelled))
+    for round_name, results in ({} if options.pair_name else _results(run, options, pairs)).items():
+        found.append(_of_results(run, round_name, results, options, refused, progress, is_cancelled))
     is_narrowed = options.rank is not None or options.step is not None
     if refused and len(refused) == len(found) and is_narrowed:
         raise refused[0]  # what was asked for is in none of them
@@ -79,11 +84,14 @@ def newest_of(
     if pairs:
         found = _of_pair(run, newest(pairs), options, refused, progress, is_cancelled)
     else:
-        alone = _without_pair(run, options)
-        if not alone:
+        alone, results = _without_pair(run, options), _results(run, options)
+        if not (alone or results):
             return None
-        name = max(alone, key=lambda one: _place(run, one))
-        found = _of_captures(run, name, alone[name], options, refused, progress, is_cancelled)
+        name = max((*alone, *results), key=lambda one: _place(run, one))
+        if name in results:
+            found = _of_results(run, name, results[name], options, refused, progress, is_cancelled)
+        else:
+            found = _of_captures(run, name, alone[name], options, refused, progress, is_cancelled)
     if refused and (options.rank is not None or options.step is not None):
         raise refused[0]
     return Newest(found)
@@ -103,11 +111,50 @@ def _of_pair(
     is_cancelled: IsCancelled,
 ) -> AreaReport:
     try:
-        told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
+        told = _told_of_pair(run, pair, options, progress, is_cancelled)
     except InputError as error:
         refused.append(error)
         told = _unreadable(run, pair, error)
     return AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems))
+
+
+def _told_of_pair(
+    run: Run,
+    pair: CapturePair,
+    options: AnalysisOptions,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> Report:
+    """A pair compared, and what other tools computed of the same round beside it."""
+    beside = results_by_round(run, pair.round).get(pair.round, [])
+    comparison, told = _compared(pair, options, progress, is_cancelled)
+    return with_results(told, comparison, run, beside, options) if beside else told
+
+
+def _results(
+    run: Run, options: AnalysisOptions, pairs: Sequence[CapturePair] = ()
+) -> dict[str, list[Artifact]]:
+    """Results of other tools in rounds where no pair stands beside them."""
+    paired = {pair.round for pair in pairs}
+    found = results_by_round(run, options.round_name)
+    return {name: results for name, results in found.items() if name not in paired}
+
+
+def _of_results(
+    run: Run,
+    round_name: str,
+    results: list[Artifact],
+    options: AnalysisOptions,
+    refused: list[InputError],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> AreaReport:
+    try:
+        told = report_of_results(run, results, options, progress=progress, is_cancelled=is_cancelled)
+    except InputError as error:
+        refused.append(error)
+        told = _unreadable(run, None, error)
+    return AreaReport(round_name, names_of(results), with_problems(told, run.problems))
 
 
 def _of_captures(
@@ -148,12 +195,17 @@ def report_of(
         return AreaReport("", pair_name(pair), told)
     run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
     pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    results = {} if pairs or options.pair_name else _results(run, options)
+    if results:
+        name = max(results, key=lambda one: _place(run, one))
+        told = report_of_results(run, results[name], options, progress=progress, is_cancelled=is_cancelled)
+        return AreaReport(name, names_of(results[name]), with_problems(told, run.problems))
     if not pairs:
         captures = _only_capture(run, options.round_name)
         told, notes = _report_alone(run, captures, options, progress, is_cancelled)
         return AreaReport(captures[0].round, captures[0].name, with_problems(told, run.problems), notes)
     pair = newest(pairs)
-    told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
+    told = _told_of_pair(run, pair, options, progress, is_cancelled)
     notes = _choice(run, pair, pairs, options)
     return AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems), notes)
 
@@ -166,6 +218,15 @@ def report_of_pair(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """A pair compared. InputError where nothing of it can be used, or it lacks the rank and step."""
+    return _compared(pair, options, progress, is_cancelled)[1]
+
+
+def _compared(
+    pair: CapturePair,
+    options: AnalysisOptions,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> tuple[Comparison, Report]:
     check_question(options)
     criteria = Criteria.parse(options.criteria) if options.criteria else Criteria()
     criteria = criteria_asked(criteria, options)
@@ -182,7 +243,7 @@ def report_of_pair(
     )
     comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
     told = report(comparison, lang=options.lang, tables=options.tables)
-    return answered(comparison, told, options)
+    return comparison, answered(comparison, told, options)
 
 
 def choose_pair(run: Run, round_name: str | None = None, pair: str | None = None) -> CapturePair:

@@ -349,6 +349,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-uninitialised": ("uninitialised buffer", "未初始化缓冲区"),
     "reason-no-golden": ("no golden capture", "没有标杆"),
     "reason-norm-unknown": ("Max or Min far apart, Norm not recorded", "Max/Min 相差大，Norm 未记录"),
+    "reason-within-criteria": ("within the criteria", "在阈值内"),
     "reason-pending": ("not compared yet", "尚未比较"),
     # labels of places and figures
     "label-target": ("target", "目标"),
@@ -362,6 +363,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "label-cosine": ("cosine", "余弦"),
     "label-norm_ratio": ("norm ratio", "范数比"),
     "label-rel_l2": ("rel.L2", "相对L2"),
+    "label-max_abs_error": ("max abs error", "最大绝对误差"),
     "label-rel_l2_at_least": ("rel.L2 >=", "相对L2 >="),
     "at-byte": ("byte {n}", "第 {n} 字节"),
     "basis-tensor": ("all elements of both tensors", "两侧张量的全部元素"),

@@ -46,6 +46,7 @@ REASONS = (
     "pending",
     "norm-unknown",  # Max or Min is beyond the criterion; Norm, which would tell, was not recorded
     "error-threshold",  # an error figure is beyond a limit that the user gave
+    "within-criteria",  # no error; the figures do not tell whether it is rounding
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

@@ -72,6 +72,9 @@ _READ = frozenset(
     | {"prof.trace_view", "prof.msprof_trace", "prof.msprof_db", "prof.torch_db", "prof.mindspore_db"}
     | {"prof.analysis_db", "prof.cluster", "prof.cluster_db", "opprof.result", "msmonitor.jsonl"}
     | {"msmonitor.db"}
+    | {"msprobe.compare_result", "msprobe.acc_check", "msprobe.api_precision_compare"}
+    | {"cann.compare_result", "msit.compare_result", "atb.compare_result"}
+    | {"msprobe.compare_advisor", "cann.compare_advisor"}
 )
 _FOLDERS = frozenset(
     {

@@ -1,0 +1,125 @@
+"""Which artifacts of a run are results of other tools, and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from npulse.core.analysis import AnalysisOptions
+from npulse.core.errors import InputError
+from npulse.core.findings import Problem, Report
+from npulse.core.formats.results.table import read_result
+from npulse.core.formats.results.texts import Advice, read_advice
+from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from npulse.core.run.model import Artifact, Run
+
+from ..verdict import Criteria
+from .reading import read_theirs
+from .report import theirs_report
+from .table import Result
+
+TABLES = frozenset(
+    {"msprobe.compare_result", "msprobe.acc_check", "msprobe.api_precision_compare", "cann.compare_result"}
+    | {"msit.compare_result", "atb.compare_result"}
+)
+"""Kinds of artifact that are a table with a row a tensor."""
+ADVICE = frozenset({"msprobe.compare_advisor", "cann.compare_advisor"})
+"""Kinds that only say something of such a table."""
+
+
+def is_result(artifact: Artifact) -> bool:
+    """Whether an artifact is a result that another tool computed."""
+    return artifact.kind in TABLES or artifact.kind in ADVICE
+
+
+def results_by_round(run: Run, round_name: str | None = None) -> dict[str, list[Artifact]]:
+    """The results of each round that has some, in their order; those beside the rounds under ""."""
+    found: dict[str, list[Artifact]] = {}
+    for name, artifacts in (("", run.shared), *((one.name, one.artifacts) for one in run.rounds)):
+        if round_name in (None, name):
+            own = [artifact for artifact in artifacts if is_result(artifact)]
+            if own:
+                found.setdefault(name, []).extend(own)
+    return found
+
+
+def read_results(
+    run: Run,
+    artifacts: Iterable[Artifact],
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> tuple[list[Result], list[Problem]]:
+    """The tables of artifacts, read and judged. One that cannot be read is a problem; `rank` and `step`
+    narrow them where they are known.
+
+    Raises InputError where none can be read.
+    """
+    criteria = Criteria.parse(options.criteria) if options.criteria else Criteria()
+    root = run.path if run.path.is_dir() else run.path.parent
+    found: list[Result] = []
+    problems: list[Problem] = []
+    refused: InputError | None = None
+    for artifact in artifacts:
+        if artifact.kind not in TABLES or not _is_asked_for(artifact, options):
+            continue
+        try:
+            table = read_result(artifact.path, root=root, progress=progress, is_cancelled=is_cancelled)
+        except InputError as error:
+            refused = refused or error
+            problems.append(Problem.from_error(error, artifact.relative))
+            continue
+        found.append(Result(artifact, read_theirs(table, criteria)))
+    if refused is not None and not found:
+        raise refused
+    return found, problems
+
+
+def report_of_results(
+    run: Run,
+    artifacts: Sequence[Artifact],
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Report:
+    """One report over the results of a round. InputError where none can be read, or none is of the rank."""
+    results, problems = read_results(run, artifacts, options, progress=progress, is_cancelled=is_cancelled)
+    advice = _advice(run, artifacts, problems)
+    if not results and not advice:
+        raise InputError("no result table of that rank or step", path=run.path)
+    return theirs_report(
+        results,
+        str(run.path),
+        lang=options.lang,
+        tables=options.tables,
+        advice=advice,
+        problems=problems,
+    )
+
+
+def _advice(
+    run: Run, artifacts: Iterable[Artifact], problems: list[Problem]
+) -> list[tuple[Artifact, Advice]]:
+    """What advisors wrote beside the tables."""
+    root = run.path if run.path.is_dir() else run.path.parent
+    found = []
+    for artifact in artifacts:
+        if artifact.kind in ADVICE:
+            try:
+                found.append((artifact, read_advice(artifact.path, root=root)))
+            except InputError as error:
+                problems.append(Problem.from_error(error, artifact.relative))
+    return found
+
+
+def names_of(artifacts: Sequence[Artifact]) -> str:
+    """What the report of these results is called."""
+    names = [Path(artifact.relative).name for artifact in artifacts]
+    return ", ".join(names[:3]) + (f", ... ({len(names)})" if len(names) > 3 else "")
+
+
+def _is_asked_for(artifact: Artifact, options: AnalysisOptions) -> bool:
+    rank_fits = options.rank is None or artifact.rank in (None, options.rank)
+    return rank_fits and (options.step is None or artifact.step in (None, options.step))
