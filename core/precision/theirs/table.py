@@ -42,9 +42,9 @@ def theirs_table(results: Sequence[Result]) -> Table:
     """All rows, table behind table, in the order of the files.
 
     Columns: artifact, rank, line (of the file, or row of the sheet), sheet, operator, io, target, golden,
-    type, dtype and shape of both sides, theirs (the tool's verdict as written), message, cell (what stands
-    in place of a first figure), verdict and reason (ours); then the tool's figures under its own names, absent where a
-    cell is no number.
+    type, dtype and shape of both sides, theirs (the tool's verdict as written), message, cell (what stands in
+    place of a first figure), verdict and reason (ours); then the tool's figures under its own names, absent
+    where a cell is no number.
     """
     read = [one.theirs for one in results]
     columns = [
