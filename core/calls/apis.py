@@ -28,6 +28,20 @@ PARTIAL_WRITERS = frozenset(
 )
 """APIs that replace a part of their first argument: the rest stays what it was."""
 
+RANDOM = frozenset(
+    (
+        "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli",
+        "bernoulli_", "multinomial", "normal", "normal_", "uniform_", "random_", "exponential_", "cauchy_",
+        "geometric_", "log_normal_", "poisson", "binomial", "dropout", "dropout_", "dropout1d", "dropout2d",
+        "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout", "native_dropout", "rrelu",
+        "rrelu_", "gumbel_softmax", "fractional_max_pool2d", "fractional_max_pool3d", "trunc_normal_",
+        "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_", "xavier_normal_", "_npu_dropout",
+        "npu_dropout_with_add_softmax", "npu_random_choice_with_mask", "dropout_with_byte_mask",
+    )
+)  # fmt: skip
+"""APIs that draw random numbers (torch.random and torch.nn.functional of the PyTorch documentation, and those
+of torch_npu): the same input twice need not give the same output."""
+
 WEIGHT_POSITIONS = {
     "linear": (1, 2), "embedding": (1,), "conv1d": (1, 2), "conv2d": (1, 2), "conv3d": (1, 2),
     "layer_norm": (2, 3), "rms_norm": (2,), "batch_norm": (1, 2, 3, 4), "group_norm": (2, 3),
@@ -92,6 +106,7 @@ COMPARISONS = frozenset(
 """APIs that are given an infinite number to compare with."""
 
 _DUNDERS = frozenset(("add", "sub", "mul", "truediv", "matmul", "pow", "div"))
+_IN_PLACE_DUNDERS = _DUNDERS | {"floordiv", "mod", "and", "or", "xor", "lshift", "rshift"}
 _SAME = {"truediv": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub"}
 
 
@@ -101,6 +116,13 @@ def plain_api(api: str) -> str:
     if api.startswith("__") and word[:1] in ("r", "i") and word[1:] in _DUNDERS:
         word = word[1:]
     return _SAME.get(word, word)
+
+
+def is_in_place(api: str) -> bool:
+    """Whether an API writes into the memory of its first argument: `add_`, `__iadd__`, `__setitem__`."""
+    if api.startswith("__"):
+        return api == "__setitem__" or api[2:3] == "i" and api[3:].strip("_") in _IN_PLACE_DUNDERS
+    return api.endswith("_")
 
 
 def is_reversed(api: str) -> bool:

@@ -1,4 +1,4 @@
-"""One capture without a golden side: what needs none is asked of the overflow area, the rest is 'unknown'."""
+"""One capture without a golden side: what needs none is asked, also of the overflow area."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from npulse.core.findings import Finding, Report, verdict_from
-from npulse.core.overflow.analyse import analyse
+from npulse.core.overflow.analyse import Overflow, analyse
 from npulse.core.overflow.criteria import Settings
 from npulse.core.overflow.notes import PENDING
 from npulse.core.overflow.report import report as overflow_report
@@ -15,7 +15,12 @@ from npulse.core.run.model import Artifact, Run
 from npulse.core.tails import Tails
 from npulse.core.text import Lang, say
 
+from .own.checks import OwnChecks, check_own
+from .own.model import Captured
+from .own.report import own_findings, own_lines, own_summary
 from .texts import TEXTS
+
+_KEPT = "precision of one capture"
 
 
 def check_alone(
@@ -28,7 +33,7 @@ def check_alone(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
-    """Where NaN or Inf begins, by Max and Min alone; the overflow area says more.
+    """Where NaN or Inf begins, by Max and Min alone (the overflow area says more), and the checks of `own`.
 
     names: the captures, where there may be several of which the user has to say which is the golden one.
     The verdict is fail where one is found, else unknown or incomplete: without a golden side all is unclear.
@@ -47,6 +52,10 @@ def check_alone(
     findings += [
         replace(f, area="precision", rule="precision.pending") for f in seen.findings if f.rule == PENDING
     ]
+    n_begun = sum(f.role == "origin" for f in findings)
+    is_growing = any(f.rule == PENDING for f in seen.findings)
+    own = [] if is_growing else _own(found, tails, progress, is_cancelled)
+    findings += own_findings((one for part in own for one in part.seen), lang)
     n_legal = seen.counts["benign"]
     if n_legal:
         findings.append(
@@ -56,7 +65,9 @@ def check_alone(
     listed = ", ".join(f"{run.path.name}/{name}" for name in names[:8])
     message, todo = say(TEXTS, why, lang, names=listed), say(TEXTS, f"next-{why}", lang)
     findings.append(_note("precision.unknown", "unknown", run, message, todo))
-    problems = (*run.problems, *seen.problems)
+    problems = tuple(
+        dict.fromkeys((*run.problems, *seen.problems, *(p for part in own for p in part.problems)))
+    )
     n_origins = sum(f.role == "origin" for f in findings)
     n_calls = seen.counts["calls"]
     return Report(
@@ -68,9 +79,35 @@ def check_alone(
         artifacts=tuple(artifacts),
         findings=tuple(findings),
         counts={"calls": n_calls, "origin": n_origins, "legal_inf": n_legal},
-        told=(say(TEXTS, "told-alone", lang, calls=n_calls, origins=n_origins),),
+        summary=own_summary(own[0]) if len(own) == 1 else {},
+        told=(
+            say(TEXTS, "told-alone", lang, calls=n_calls, origins=n_begun),
+            *(line for part in own for line in own_lines(part, lang)),
+        ),
         problems=problems,
     )
+
+
+def _own(
+    found: Overflow, tails: Tails | None, progress: ProgressCallback, is_cancelled: IsCancelled
+) -> list[OwnChecks]:
+    """Each capture looked through on its own: ranks of two captures have nothing to do with each other.
+
+    Where a run is followed and no dump has changed it is what the last look found.
+    """
+    captures: dict[str, list[Captured]] = {}
+    for one in found.ranks:
+        where = Captured(one.rank, one.step, one.dump, one.root, one.artifact.relative)
+        captures.setdefault(one.capture, []).append(where)
+    stamp = [(a.artifact.path, a.artifact.size_bytes, a.artifact.modified_ns) for a in found.ranks]
+    kept = tails.kept.get(_KEPT) if tails is not None else None
+    if kept is not None and kept[0] == stamp:
+        told: list[OwnChecks] = kept[1]
+        return told
+    told = [check_own(each, progress=progress, is_cancelled=is_cancelled) for each in captures.values()]
+    if tails is not None:
+        tails.kept[_KEPT] = stamp, told
+    return told
 
 
 def _adopted(finding: Finding, lang: Lang) -> Finding:

@@ -34,6 +34,8 @@ from .last import Last
 from .links import link, share_measurements
 from .live import Growth, Known
 from .origins.narrow import narrow_non_finite
+from .own.beside import check_beside
+from .own.checks import OwnChecks
 from .pairing import pair_auto
 from .plugged import PluggedFigure, measured_by_plugins
 from .roles import UNKNOWN_ROLE, Roles, assign_roles
@@ -78,7 +80,7 @@ class RankComparison:
 class Comparison:
     """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second.
 
-    plugged: figures of metric plug-ins, where they were asked.
+    plugged: figures of metric plug-ins, where they were asked. own: what the target says of itself.
     """
 
     pair: CapturePair
@@ -87,6 +89,7 @@ class Comparison:
     problems: tuple[Problem, ...]
     stage: str
     plugged: tuple[PluggedFigure, ...] = ()
+    own: OwnChecks = OwnChecks()
 
     @property
     def is_growing(self) -> bool:
@@ -193,6 +196,9 @@ def compare_captures(
                     dumps = (part.rows.target, part.rows.golden)
                     remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
     done = Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
+    if settings.second_read and not done.is_growing:
+        own = check_beside(pair, done.ranks, progress, is_cancelled)
+        done = replace(done, own=own, problems=(*done.problems, *own.problems))
     if settings.tails is not None:
         Last.keep(pair, couples, settings, done, loaded, all_jobs)
     elif settings.metrics:

@@ -20,6 +20,7 @@ from npulse.core.text import Lang, say
 from .compare import Comparison, RankComparison
 from .origins.path import hops_of
 from .origins.words import carriers, made_non_finite, spread_figures, spread_text
+from .own.content import WHOLE_SHARE
 from .patterns import Pattern
 from .roles import INHERITED, ROLES, UNMATCHED, Origin
 from .rows import BASES, BY_TENSOR, FIGURES
@@ -261,6 +262,12 @@ def _figures(rank: RankComparison, origin: Origin) -> Figures:
     if origin.cause == "overwritten":
         found["producer_output_equals_golden"] = True
         found["consumer_input_differs_from_producer_output"] = True
+        found["cause"] = "memory overwritten"
+        seen = rows.examinations.get(row)
+        if seen is not None and seen.n_different:
+            found["contiguous"] = seen.span_share >= WHOLE_SHARE
+            found["equal_head"] = seen.first_different
+            found["equal_tail"] = seen.n_elements - 1 - seen.last_different
     return found
 
 

@@ -16,6 +16,7 @@ from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
+from .own.report import left_out, own_findings, own_summary
 from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
 from .rows import BASES
@@ -33,16 +34,19 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
     origins = _origins(comparison, lang)
     findings = [
         *(origins + untold if is_behind else untold + origins),
+        *own_findings((one for one in comparison.own.seen if one.severity != "note"), lang),
         *_scalars(comparison, lang),
         *_above_rounding(comparison, lang),
         *_other_content(comparison, lang),
         *plugged_findings(comparison, lang),
+        *own_findings((one for one in comparison.own.seen if one.severity == "note"), lang),
         *_notes(comparison, lang),
         *_pending(comparison, lang),
     ]
     pair = comparison.pair
     is_one_run = pair.target_root == pair.golden_root
     counted, summary = counts(comparison), {**end_result(comparison), **plugged_summary(comparison)}
+    summary |= own_summary(comparison.own)
     return Report(
         command=AREA,
         run=str(pair.target_root),
@@ -54,7 +58,11 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         findings=tuple(findings),
         counts=counted,
         summary=summary,
-        told=(*told(comparison, counted, summary, findings, lang), *plugged_lines(comparison, lang)),
+        told=(
+            *told(comparison, counted, summary, findings, lang),
+            *plugged_lines(comparison, lang),
+            *left_out(comparison.own, lang),
+        ),
         problems=(*pair.problems, *comparison.problems),
         tables={AREA: precision_table(comparison, lang)} if tables else {},
     )

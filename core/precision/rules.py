@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npulse.core.rules import Rule
 
+from .own.rules import OWN_RULES
 from .theirs.rules import RULES as THEIRS
 
 _CRITERIA = (
@@ -199,4 +200,5 @@ RULES: tuple[Rule, ...] = (
         _NONE,
     ),
     *THEIRS,
+    *OWN_RULES,
 )

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from npulse.core.api import PrecisionReport, compare
+from npulse.core.precision.alone import check_alone
+from npulse.core.run.discover import discover
 
 from .values import expected
 
@@ -140,6 +142,27 @@ def test_c12_memory_overwritten_between_two_operators(shared: Path) -> None:
     assert first.figures["n_bytes"] == want["bytes"]
     assert first.figures["n_elements"] - first.figures["n_different"] == want["equal_tail"]
     assert first.figures["consumer_input_differs_from_producer_output"]
+    assert first.figures["producer_output_equals_golden"] is want["producer_output_equals_golden"]
+    assert first.figures["contiguous"] is want["contiguous"]
+    assert (first.figures["equal_head"], first.figures["equal_tail"]) == (0, want["equal_tail"])
+    assert first.figures["cause"] == want["pattern"] and "memory was overwritten" in first.message
+    assert [f.rule for f in report.findings if f.role == "origin"] == ["precision.overwritten"]
+
+
+def test_c12_without_the_golden_run(shared: Path) -> None:
+    """The asynchronous run alone: its own producer says what the consumer should have read."""
+    case = shared / "cases" / "C12"
+    want, found = expected(case), discover(case / "target")
+    first = check_alone(found, found.artifacts).findings[0]
+    assert (first.rule, first.severity, first.subject) == ("precision.overwritten", "error", want["op"])
+    assert (first.related[0].role, first.related[0].subject) == ("ok", want["producer"])
+    for key in ("different_elements", "first", "last", "contiguous", "equal_tail"):
+        assert first.figures[key] == want[key], key
+    assert first.figures["n_bytes"] == want["bytes"] and first.figures["cause"] == want["pattern"]
+    assert first.figures["consumer_input_differs_from_producer_output"] is True
+    synchronous = discover(case / "golden")
+    rules = [f.rule for f in check_alone(synchronous, synchronous.artifacts).findings]
+    assert rules == ["precision.unknown"]
 
 
 def test_c13_zeros_in_the_reference_fail_nothing(shared: Path) -> None:

@@ -81,7 +81,9 @@ def _layer_norm_one_pass(
     return _finished(input - mean, mean, variance, weight, bias, eps)
 
 
-def _finished(centred: Number, mean: Number, variance: Number, weight: Any, bias: Any, eps: float) -> tuple[Number, ...]:
+def _finished(
+    centred: Number, mean: Number, variance: Number, weight: Any, bias: Any, eps: float
+) -> tuple[Number, ...]:
     rstd = rsqrt(variance + eps)
     made = centred * rstd
     made = made if weight is None else made * weight

@@ -25,6 +25,7 @@ from npulse.core.tails import Tails
 
 from . import faulty_net as fn
 from .faulty_net import Fault, api, number, tensor, write_dump
+from .own.dumps import write
 
 X, Y, Z = (np.random.default_rng(i).standard_normal(64) for i in (1, 2, 3))
 ADD, MUL, LINEAR = "Torch.add.0.forward", "Torch.mul.0.forward", "Functional.linear.0.forward"
@@ -228,6 +229,24 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PrecisionRepor
     return by_rule(tmp_path_factory.mktemp("rules"))
 
 
+def rules_without_golden(folder: Path) -> set[str]:
+    """What a capture of three ranks breaks of itself."""
+    large = np.full(64, 1e6, np.float32)
+    for rank in range(3):
+        weights = {f"Module.{i}.fc.Linear.forward.0".replace(".", "__"): {"weight": X} for i in range(3)}
+        calls: dict[str, Any] = {f"Module.{i}.fc.Linear.forward.0": ([Y], [Z]) for i in range(3)}
+        calls["Torch.matmul.0.forward"] = calls["Torch.matmul.1.forward"] = ([X, Y], [Z])
+        calls["Tensor.to.0.forward"] = ([large], [np.full(64, np.inf, np.float16)])
+        calls["Distributed.all_reduce.0.forward"] = ([X], [X * 3])
+        if rank == 2:
+            weights["Module__1__fc__Linear__forward__0"] = {"weight": X + 1}
+            calls["Torch.matmul.1.forward"] = ([X, Y], [Z + 1])
+            calls["Distributed.all_reduce.0.forward"] = ([X], [X * 2])
+        write(folder / "step0" / f"rank{rank}", calls, "statistics", **weights)
+    run = discover(folder)
+    return {f.rule for f in check_alone(run, run.artifacts).findings}
+
+
 def test_every_rule_can_be_broken_and_no_other_is_named(
     broken: dict[str, PrecisionReport], tmp_path: Path
 ) -> None:
@@ -241,6 +260,7 @@ def test_every_rule_can_be_broken_and_no_other_is_named(
     two(tmp_path / "live", one_call(Y), one_call(Y))
     live = pair_of(tmp_path / "live" / "target", tmp_path / "live" / "golden")
     named |= {f.rule for f in render(compare_captures(live, Settings(tails=Tails()))).findings}
+    named |= rules_without_golden(tmp_path / "own")
     # those have tests of their own: theirs/test_theirs_report.py, shown/test_shown.py
     of_others = {rule.id for rule in THEIRS} | {"precision.asked"}
     assert named == {rule.id for rule in RULES} - of_others

@@ -1,0 +1,67 @@
+"""What the checks of one capture share: a rank-step as they see it, and what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npulse.core.calls.tensors import TensorPlace
+from npulse.core.findings import Role, Severity
+from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.records import CallName, Dump
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """One rank and step of a capture. root: the run that holds it; artifact: its dump, relative to that."""
+
+    rank: int | None
+    step: int | None
+    dump: Dump
+    root: Path
+    artifact: str
+
+    def place(self, leaf: int) -> TensorPlace | None:
+        """Where the elements of a leaf lie; None where they were not captured."""
+        leaves = self.dump.leaves
+        name, dtype, shape = int(leaves.data_name[leaf]), int(leaves.dtype[leaf]), int(leaves.shape[leaf])
+        if name < 0:
+            return None
+        return TensorPlace(
+            self.dump.tensor_dir,
+            leaves.data_names[name],
+            self.root,
+            leaves.dtypes[dtype] if dtype >= 0 else None,
+            leaves.shapes[shape] if shape >= 0 else None,
+        )
+
+    def call_of(self, leaf: int) -> int:
+        return int(self.dump.leaves.call[leaf])
+
+    def name(self, call: int) -> CallName:
+        return parse_name(self.dump.calls.names[call])
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing that a check found, in no language yet.
+
+    rule: without its area. text: key of the message in `own.texts`, filled in with `values`; next_step: the
+    key of what to do. where, call: the rank-step and the call that it is said of (call -1: of all of it).
+    calls: all (rank-step, call) that take part. related: names of other calls, with their role.
+    """
+
+    rule: str
+    severity: Severity
+    role: Role
+    subject: str
+    text: str
+    next_step: str
+    where: Captured
+    call: int = -1
+    values: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    related: tuple[tuple[Role, str], ...] = ()
+    calls: tuple[tuple[Captured, int], ...] = ()

@@ -1,0 +1,166 @@
+"""Texts of the checks without a golden side: (en, zh). Figures are filled in by name."""
+
+from __future__ import annotations
+
+OWN_TEXTS: dict[str, tuple[str, str]] = {
+    "collective-one": (
+        "its result ({output}) is not the same on all {n} ranks: rank {ranks} has another one{where}.",
+        "其结果（{output}）在 {n} 个 rank 上不一致：rank {ranks} 不同{where}。",
+    ),
+    "collective-differs": (
+        "its result ({output}) is not the same on the {n} ranks {ranks}{where}; which of them is wrong cannot be told.",
+        "其结果（{output}）在 {n} 个 rank（{ranks}）上不一致{where}；无法判断哪一个有误。",
+    ),
+    "collective-rounding": (
+        "its result ({output}) differs by rounding between the {n} ranks, on rank {ranks}{where}: copies of what is "
+        "made of it drift apart.",
+        "其结果（{output}）在 {n} 个 rank 之间存在舍入差异，rank {ranks}{where}：由它得到的副本会逐渐偏离。",
+    ),
+    "collective-sum": (
+        "its result is not what the inputs of its {n} ranks give ({op}): off by {times_rounding} times what rounding "
+        "allows ({basis}).",
+        "其结果并非 {n} 个 rank 的输入所应得到的（{op}）：超出舍入允许范围 {times_rounding} 倍（{basis}）。",
+    ),
+    "collective-handed": (
+        "its result ({output}) is not what rank {rank} gave to it{where}.",
+        "其结果（{output}）不是 rank {rank} 提供的内容{where}。",
+    ),
+    "replica-one": (
+        "rank {ranks} holds another value than rank {other}{where}, and is a copy of it in most other parameters; "
+        "{n} parameter(s) in all.",
+        "rank {ranks} 的值与 rank {other} 不同{where}，而其他大多数参数互为副本；共 {n} 个参数。",
+    ),
+    "replica": (
+        "ranks that are copies of each other hold other values: rank {ranks} against rank {other}{where}; {n} "
+        "parameter(s) in all.",
+        "互为副本的 rank 持有不同的值：rank {ranks} 对比 rank {other}{where}；共 {n} 个参数。",
+    ),
+    "handover": (
+        "{input} is not what {producer} wrote in the same run: {n} elements differ in one contiguous block, "
+        "[{first}, {last}] = {n_bytes} bytes, the other {equal} are bit for bit the same: memory was overwritten "
+        "in between, or an operator that was not captured wrote this part.",
+        "{input} 与同一次运行中 {producer} 的输出不同：{n} 个元素在一个连续块 [{first}, {last}] = {n_bytes} 字节内不同，"
+        "其余 {equal} 个逐位相同：中间内存被改写，或未采集的算子写入了该部分。",
+    ),
+    "handover-writer": (
+        "{input} is not what {producer} wrote in the same run: {n} elements differ in one contiguous block, "
+        "[{first}, {last}] = {n_bytes} bytes, the other {equal} are the same. {writer} ran in between and writes "
+        "in place to as many elements: it may have been meant.",
+        "{input} 与同一次运行中 {producer} 的输出不同：{n} 个元素在一个连续块 [{first}, {last}] = {n_bytes} 字节内不同，"
+        "其余 {equal} 个相同。其间运行的 {writer} 原地写入同样多的元素：可能是有意为之。",
+    ),
+    "repeat-elements": (
+        "was given the same as {first}, element by element, and made something else ({n} such call(s)): it is not "
+        "deterministic.",
+        "与 {first} 的输入逐元素相同，输出却不同（共 {n} 次）：该算子不具确定性。",
+    ),
+    "repeat-checksum": (
+        "was given the same as {first}, by checksum, and made something else ({n} such call(s)): it is not "
+        "deterministic.",
+        "与 {first} 的输入校验和相同，输出却不同（共 {n} 次）：该算子不具确定性。",
+    ),
+    "repeat-statistics": (
+        "was given inputs with the statistics of {first} and made something else ({n} such call(s)): it is not "
+        "deterministic, or the order of the elements is another one.",
+        "输入统计量与 {first} 相同，输出却不同（共 {n} 次）：该算子不具确定性，或元素顺序不同。",
+    ),
+    "rounds-same-program": (
+        "inputs equal, output differs between two runs of the same program ({basis}): it is not deterministic. "
+        "{n} call(s) in all are given the same and make something else.",
+        "同一程序的两次运行中输入相同而输出不同（{basis}）：该算子不具确定性。共有 {n} 个调用输入相同而输出不同。",
+    ),
+    "rounds": (
+        "all before it is equal on both sides ({basis}), as only two runs on one kind of device are; its inputs are "
+        "equal and its output differs. If both ran the same program it is not deterministic ({n} such call(s)).",
+        "在它之前两侧完全相同（{basis}），只有同类设备上的两次运行才会如此；其输入相同而输出不同。若两次运行同一程序，"
+        "则该算子不具确定性（共 {n} 个这样的调用）。",
+    ),
+    "cast-infinite": (
+        "the cast from {before} to {behind} made finite numbers infinite ({n} cast(s) that lose numbers).",
+        "从 {before} 到 {behind} 的转换使有限值变为无穷（共 {n} 次转换丢失数值）。",
+    ),
+    "cast-flushed": (
+        "the cast from {before} to {behind} made {flushed} of {of} numbers zero and {subnormal} subnormal ({n} "
+        "cast(s) that lose numbers).",
+        "从 {before} 到 {behind} 的转换使 {of} 个数中的 {flushed} 个变为零、{subnormal} 个变为次正规数（共 {n} 次转换丢失数值）。",
+    ),
+    "where-block": (
+        " (elements {first} to {last}, {n} of {of} differ, one contiguous block of {n_bytes} bytes)",
+        "（元素 {first} 至 {last}，{of} 个中 {n} 个不同，连续块共 {n_bytes} 字节）",
+    ),
+    "where-elements": (
+        " ({n} of {of} elements differ, from {first} to {last})",
+        "（{of} 个元素中 {n} 个不同，范围 {first} 至 {last}）",
+    ),
+    "where-record": (" (by {basis})", "（按 {basis}）"),
+    "unfinished": (
+        "The checks without a golden side are not complete: there are more calls than they look at.",
+        "无标杆检查未全部完成：调用数量超出检查上限。",
+    ),
+    # next steps
+    "next-collective": (
+        "Look at the links of that rank (hccn_tool, plog), run again with HCCL_DETERMINISTIC=true, and check that the "
+        "buffer is not written to while the collective runs (wait on the work, synchronise streams)",
+        "检查该 rank 的链路（hccn_tool、plog），设置 HCCL_DETERMINISTIC=true 重跑，并确认集合通信期间缓冲区未被写入"
+        "（等待 work、同步流）",
+    ),
+    "next-collective-rounding": (
+        "HCCL_DETERMINISTIC=true fixes the order in which ranks are added up",
+        "HCCL_DETERMINISTIC=true 可固定各 rank 的累加顺序",
+    ),
+    "next-replica": (
+        "Compare the checkpoint and seed of these ranks; a broadcast of the parameters at the start makes them equal; "
+        "where they drifted apart, look for the first gradient whose all_reduce differs",
+        "比较这些 rank 的检查点与种子；启动时广播参数可使其一致；若逐渐偏离，查找首个 all_reduce 结果不同的梯度",
+    ),
+    "next-handover": (
+        "Run with ASCEND_LAUNCH_BLOCKING=1: if it vanishes a stream is not synchronised; then npulse memory over a "
+        "run with mssanitizer to find who writes there",
+        "设置 ASCEND_LAUNCH_BLOCKING=1 重跑：若消失则缺少流同步；再用 mssanitizer 采集并执行 npulse memory 找出写入者",
+    ),
+    "next-cast-infinite": (
+        "Scale before the cast, or keep this layer in bfloat16 or float32",
+        "转换前先缩放，或将该层保持为 bfloat16 / float32",
+    ),
+    "next-cast-flushed": (
+        "A loss scale lifts small gradients over the smallest number; or keep this layer in bfloat16 or float32",
+        "使用 loss scale 抬升小梯度；或将该层保持为 bfloat16 / float32",
+    ),
+    "switch-collective": (
+        "HCCL_DETERMINISTIC=true (order of the reduction over ranks)",
+        "HCCL_DETERMINISTIC=true（固定跨 rank 归约顺序）",
+    ),
+    "switch-random": (
+        "Fix the seed (msprobe seed_all, torch.manual_seed, torch_npu.npu.manual_seed_all) or switch dropout off",
+        "固定随机种子（msprobe seed_all、torch.manual_seed、torch_npu.npu.manual_seed_all）或关闭 dropout",
+    ),
+    "switch-matmul": (
+        "torch.use_deterministic_algorithms(True); for matmul also CLOSE_MATMUL_K_SHIFT=1",
+        "torch.use_deterministic_algorithms(True)；matmul 另设 CLOSE_MATMUL_K_SHIFT=1",
+    ),
+    "switch-attention": (
+        "torch.use_deterministic_algorithms(True); attention with dropout also needs a fixed seed",
+        "torch.use_deterministic_algorithms(True)；带 dropout 的 attention 还需固定随机种子",
+    ),
+    "switch-atomic": (
+        "torch.use_deterministic_algorithms(True): it adds up in an order that is not fixed",
+        "torch.use_deterministic_algorithms(True)：其累加顺序不固定",
+    ),
+    "switch-operator": (
+        "torch.use_deterministic_algorithms(True), HCCL_DETERMINISTIC=true and a fixed seed (msprobe "
+        "seed_all(mode=True) sets all of them); if it stays, look for memory that is read before it is written",
+        "torch.use_deterministic_algorithms(True)、HCCL_DETERMINISTIC=true 并固定种子（msprobe seed_all(mode=True) "
+        "一次全部设置）；若仍存在，检查是否读取了未写入的内存",
+    ),
+    # what was looked at
+    "told-checks": (
+        "Checked without a golden side: {parts}",
+        "无标杆检查：{parts}",
+    ),
+    "told-collectives": ("{n} collectives over ranks", "{n} 次跨 rank 集合通信"),
+    "told-parameters": ("{n} parameters over ranks", "{n} 个跨 rank 参数"),
+    "told-inputs": ("{n} inputs without a producer", "{n} 个没有生产者的输入"),
+    "told-repeated": ("{n} repeated calls", "{n} 次重复调用"),
+    "told-casts": ("{n} casts", "{n} 次类型转换"),
+    "told-hash": ("Hash of the input: {hash}", "输入哈希：{hash}"),
+}
