@@ -43,7 +43,8 @@ class AnalysisOptions:
 
     Of a comparison: metrics: figures that lead, by any of their names. error_threshold: a limit of the error.
     compare_mode: layerwise, network or single (with `operator`, a call's name). by_rank: that call on all
-    ranks. layers: globs of calls. steps: inclusive ranges; () is all.
+    ranks. layers: globs of calls. steps: inclusive ranges; () is all. inputs: only what both were given
+    before any operator. precision_map: what computes in which dtype, as `k=v,...` or the path of a file.
     """
 
     lang: Lang = "en"
@@ -70,6 +71,8 @@ class AnalysisOptions:
     by_rank: bool = False
     layers: tuple[str, ...] = ()
     steps: tuple[tuple[int, int], ...] = ()
+    inputs: bool = False
+    precision_map: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def compare_captures(
     as_read = remember.stamp(dump_paths) if cache else None
     problems: list[Problem] = []
     loaded, couples = _load_all(pair, couples, settings, problems, progress, is_cancelled)
-    problems[:0] = _without_counterpart(pair, settings, any(one.growth for one in loaded))
+    problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
     problems += [p for one in loaded for p in one.problems]
     all_jobs = [jobs_of(pair, one, is_followed=settings.tails is not None) for one in loaded]
     n_bytes = sum(
@@ -222,7 +222,7 @@ def _nothing_asked_for(pair: CapturePair, settings: Settings) -> InputError:
     return InputError(f"no {' of '.join(asked)} in both captures", path=pair.target_root, hint=hint)
 
 
-def _without_counterpart(pair: CapturePair, settings: Settings, is_growing: bool) -> list[Problem]:
+def without_counterpart(pair: CapturePair, settings: Settings, is_growing: bool) -> list[Problem]:
     """Rank-steps that were asked for and that one side alone has: nothing can be said of them.
 
     While a capture runs the next ones are still to come.

@@ -126,6 +126,8 @@ def _told_of_pair(
     is_cancelled: IsCancelled,
 ) -> Report:
     """A pair compared, and what other tools computed of the same round beside it."""
+    if options.inputs:
+        return report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
     beside = results_by_round(run, pair.round).get(pair.round, [])
     comparison, told = _compared(pair, options, progress, is_cancelled)
     return with_results(told, comparison, run, beside, options) if beside else told
@@ -218,6 +220,22 @@ def report_of_pair(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """A pair compared. InputError where nothing of it can be used, or it lacks the rank and step."""
+    if options.inputs:
+        from .own.inputs import inputs_report
+
+        return inputs_report(
+            pair,
+            Settings(
+                rank=options.rank,
+                step=options.step,
+                steps=options.steps,
+                jobs=options.jobs,
+                cluster=options.cluster,
+            ),
+            lang=options.lang,
+            progress=progress,
+            is_cancelled=is_cancelled,
+        )
     return _compared(pair, options, progress, is_cancelled)[1]
 
 
@@ -356,6 +374,8 @@ def _report_alone(
     is_cancelled: IsCancelled,
 ) -> tuple[Report, tuple[str, ...]]:
     """NaN and Inf of captures without a counterpart, and which of the options could not be used there."""
+    if options.inputs:
+        raise UsageError("--inputs compares two captures, and there is one", hint=_TWO_SIDES, path=run.path)
     if options.pair_name is not None:
         raise UsageError("there is no pair here", hint="leave --pair out", path=run.path)
     dumps = [a for capture in captures for a in capture.artifacts if _is_asked_for(a, options)]

@@ -58,6 +58,8 @@ def precision(
     operator: p.OperatorOption = None,
     by_rank: p.ByRankOption = False,
     layer: p.LayerOption = None,
+    inputs: p.InputsOption = False,
+    precision_map: p.PrecisionMapOption = None,
     verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
 ) -> int:
@@ -74,6 +76,8 @@ def precision(
         operator=operator,
         by_rank=by_rank,
         layers=tuple(layer or ()),
+        inputs=inputs,
+        precision_map=precision_map,
         verbosity=verbosity,
     )
     return run_precision(options, [path for path in (target, golden) if path is not None], own)

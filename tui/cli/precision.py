@@ -26,6 +26,8 @@ class PrecisionOptions:
     operator: str | None = None
     by_rank: bool = False
     layers: tuple[str, ...] = ()
+    inputs: bool = False
+    precision_map: str | None = None
     verbosity: int = 2
 
 
@@ -38,6 +40,8 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
         "operator": own.operator,
         "by_rank": own.by_rank,
         "layers": own.layers,
+        "inputs": own.inputs,
+        "precision_map": own.precision_map,
     }
     paths, document = _without_config(paths, own)
     target, golden = _sides(paths, own)

@@ -36,6 +36,13 @@ ByRankOption = Annotated[bool, typer.Option("--by-rank", help="With --operator: 
 LayerOption = Annotated[
     list[str] | None, typer.Option("--layer", help="Figures of these calls alone, as '*conv*'; several.")
 ]
+InputsOption = Annotated[
+    bool, typer.Option("--inputs", help="Only data and parameters before any operator: are they equal?")
+]
+PrecisionMapOption = Annotated[
+    str | None,
+    typer.Option("--precision-map", help="Operators to dtypes: 'softmax=fp32,*attn*=bf16', or a file of it."),
+]
 VerbosityOption = Annotated[
     int,
     typer.Option(

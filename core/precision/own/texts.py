@@ -97,7 +97,42 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "The checks without a golden side are not complete: there are more calls than they look at.",
         "无标杆检查未全部完成：调用数量超出检查上限。",
     ),
+    "inputs-data": (
+        "the two captures were given other data here{how}.",
+        "两份采集在此处的输入数据不同{how}。",
+    ),
+    "inputs-parameter": ("this parameter differs{how}.", "该参数不同{how}。"),
+    "inputs-unknown": (
+        "of {n} input(s) or parameter(s) it cannot be told whether they are equal: their content was not recorded, or "
+        "one side lacks them.",
+        "有 {n} 个输入或参数无法判断是否相同：未记录其内容，或仅一侧存在。",
+    ),
+    "inputs-none": (
+        "no input and no parameter of both captures was found to compare.",
+        "未找到可比较的输入或参数。",
+    ),
+    "inputs-told": (
+        "{data} inputs and {parameters} parameters looked at, before any operator: {equal} equal",
+        "已比较算子运行前的 {data} 个输入与 {parameters} 个参数：{equal} 个相同",
+    ),
+    "inputs-hashes": (
+        "Hash of the input: target {target}, golden {golden}",
+        "输入哈希：目标 {target}，标杆 {golden}",
+    ),
     # next steps
+    "next-inputs-data": (
+        "Feed both runs the same batch from a file (npulse capture --keep-input), shuffle off, seeds fixed, before "
+        "anything else is compared",
+        "先让两次运行读取同一文件中的 batch（npulse capture --keep-input）、关闭 shuffle、固定种子，再比较其他内容",
+    ),
+    "next-inputs-parameter": (
+        "Load the same checkpoint on both sides; where it was converted, look at dtype and order of elements",
+        "两侧加载同一检查点；若经过转换，检查 dtype 与元素顺序",
+    ),
+    "next-inputs-unknown": (
+        "Capture with task tensor, or summary_mode md5: statistics of integers do not show their content",
+        "使用 task tensor 或 summary_mode md5 采集：整数的统计量看不出内容",
+    ),
     "next-collective": (
         "Look at the links of that rank (hccn_tool, plog), run again with HCCL_DETERMINISTIC=true, and check that the "
         "buffer is not written to while the collective runs (wait on the work, synchronise streams)",
