@@ -714,6 +714,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "precision.warning": ("warning", "警告"),
     "precision.note": ("note", "提示"),
     "precision.sides": ("target {target}  golden {golden}", "目标 {target}  标杆 {golden}"),
+    "precision.by-theirs": ("by the verdict of {tool}", "按 {tool} 的结论"),
+    "precision.by-ours": ("figures of {tool}, our reading", "{tool} 的指标，我们的判断"),
     "precision.nothing": ("Nothing over a threshold.", "没有超过阈值的项。"),
     "precision.last": ("last output cosine {cosine}", "最后输出余弦 {cosine}"),
     "precision.alone": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from npulse.core.analysis import AnalysisOptions
@@ -12,6 +13,7 @@ from npulse.core.formats.results.table import read_result
 from npulse.core.formats.results.texts import Advice, read_advice
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
+from npulse.core.text import Lang
 
 from ..verdict import Criteria
 from .reading import read_theirs
@@ -76,6 +78,44 @@ def read_results(
     return found, problems
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedResults:
+    """The results of a round, read: their tables, what advisors say beside them, what could not be read."""
+
+    run: str
+    results: tuple[Result, ...]
+    advice: tuple[tuple[Artifact, Advice], ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def open_results(
+    run: Run,
+    artifacts: Sequence[Artifact],
+    options: AnalysisOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> OpenedResults:
+    """The results of a round. InputError where none can be read, or none is of the rank that is asked for."""
+    results, problems = read_results(run, artifacts, options, progress=progress, is_cancelled=is_cancelled)
+    advice = _advice(run, artifacts, problems)
+    if not results and not advice:
+        raise InputError("no result table of that rank or step", path=run.path)
+    return OpenedResults(str(run.path), tuple(results), tuple(advice), tuple(problems))
+
+
+def report_of_opened(opened: OpenedResults, lang: Lang, *, tables: bool = False) -> Report:
+    """One report over the results of a round."""
+    return theirs_report(
+        opened.results,
+        opened.run,
+        lang=lang,
+        tables=tables,
+        advice=opened.advice,
+        problems=opened.problems,
+    )
+
+
 def report_of_results(
     run: Run,
     artifacts: Sequence[Artifact],
@@ -84,19 +124,9 @@ def report_of_results(
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
-    """One report over the results of a round. InputError where none can be read, or none is of the rank."""
-    results, problems = read_results(run, artifacts, options, progress=progress, is_cancelled=is_cancelled)
-    advice = _advice(run, artifacts, problems)
-    if not results and not advice:
-        raise InputError("no result table of that rank or step", path=run.path)
-    return theirs_report(
-        results,
-        str(run.path),
-        lang=options.lang,
-        tables=options.tables,
-        advice=advice,
-        problems=problems,
-    )
+    """The report of a round's results. Raises as `open_results`."""
+    opened = open_results(run, artifacts, options, progress=progress, is_cancelled=is_cancelled)
+    return report_of_opened(opened, options.lang, tables=options.tables)
 
 
 def _advice(

@@ -14,7 +14,9 @@ from npulse.core.run.model import Artifact
 from npulse.core.table import Column, Table, joined_text, text_column
 from npulse.core.text import safe_text
 
-from ..verdict import REASONS, VERDICTS
+from ..roles import OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED
+from ..table import STATES
+from ..verdict import ERROR, REASONS, UNKNOWN, VERDICTS
 from .reading import Theirs
 
 _TEXTS = (
@@ -53,7 +55,7 @@ def theirs_table(results: Sequence[Result]) -> Table:
         Column("line", "int", _joined([one.table.lines for one in read]).astype(np.int64)),
         *_sheets(read),
         joined_text("operator", [(one.call, [_shown(name) for name in one.calls]) for one in read]),
-        text_column("io", [_shown(io) or None for one in read for io in one.io]),
+        text_column("io", [_shown(io.replace(".", " ", 1)) or None for one in read for io in one.io]),
         text_column("target", [_shown(one.name(row)) for one in read for row in range(one.table.n_rows)]),
         *(column for name, role in _TEXTS if (column := _texts(name, role, read)) is not None),
         text_column(
@@ -61,6 +63,7 @@ def theirs_table(results: Sequence[Result]) -> Table:
         ),
         _texts("message", "message", read),
         text_column("cell", [word for one in read for word in _cells(one)]),
+        Column("state", "text", _joined([_states(one) for one in read]), labels=STATES, is_internal=True),
         Column("verdict", "text", _joined([one.ours.verdict for one in read]), labels=VERDICTS),
         Column("reason", "text", _joined([one.ours.reason for one in read]), labels=REASONS),
         *_figures(read),
@@ -93,6 +96,18 @@ def _shown(text: str) -> str:
 
 def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _states(one: Theirs) -> npt.NDArray[np.int64]:
+    """The worse of both verdicts of each row, where it is judged; a role has the first error row alone."""
+    verdict = np.where(one.is_bad, ERROR, one.ours.verdict).astype(np.int64)
+    told = ~one.is_unjudged & (verdict == UNKNOWN)  # by the tool's own standard
+    verdict = np.where(told, one.theirs, verdict)
+    role = np.where(verdict == UNKNOWN, UNKNOWN_ROLE, OK).astype(np.int64)
+    role[one.ours.is_unmatched & (verdict == UNKNOWN)] = UNMATCHED
+    if one.first is not None and one.first_role == "origin":
+        role[one.first] = ORIGIN
+    return verdict * len(ROLES) + role
 
 
 def _spread(name: str, read: Sequence[Theirs], values: Sequence[str]) -> Column:
@@ -175,7 +190,7 @@ def _figures(read: Sequence[Theirs]) -> list[Column]:
         "theirs",
         "message",
     }
-    taken |= {"cell", "verdict", "reason", *(name for name, _ in _TEXTS)}
+    taken |= {"cell", "state", "verdict", "reason", *(name for name, _ in _TEXTS)}
     columns = []
     for (header, is_text), entry in found.items():
         name = header if header not in taken else f"{header} (theirs)"

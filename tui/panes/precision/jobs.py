@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from npulse.core.precision.compare import Settings
+    from npulse.core.precision.theirs.view import TheirsView
     from npulse.core.run.model import Artifact, Run
     from npulse.core.run.sides import CapturePair
     from npulse.core.tails import Tails
@@ -64,7 +65,8 @@ def compare_round(
     if choice.target is not None and choice.golden is not None:
         pairs = [pair_of(choice.target, choice.golden, **options)]  # type: ignore[arg-type]
     if not pairs or (choice.target is not None and choice.golden is None):
-        tools.show(_alone(run, round_name, tools, choice.target, tails))
+        theirs = _theirs(run, round_name, tools) if choice.target is None else None
+        tools.show(theirs or _alone(run, round_name, tools, choice.target, tails))
         return
     index = min(choice.pair_index, len(pairs) - 1)
 
@@ -103,6 +105,22 @@ def capture_choices(run: Run) -> list[tuple[str, Path]]:
     from npulse.core.run.sides import captures_of
 
     return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in captures_of(run)]
+
+
+def _theirs(run: Run, round_name: str, tools: JobTools) -> TheirsView | None:
+    """What other tools computed in a round where nothing else can be compared; None where they did not."""
+    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.precision.theirs.run import open_results, results_by_round
+    from npulse.core.precision.theirs.view import theirs_view
+
+    found = results_by_round(run)
+    artifacts = found.get(round_name) or found.get("") or []
+    if not artifacts:
+        return None
+    opened = open_results(
+        run, artifacts, AnalysisOptions(), progress=tools.progress, is_cancelled=tools.is_cancelled
+    )
+    return theirs_view(opened, tools.lang)
 
 
 def _alone(run: Run, round_name: str, tools: JobTools, capture: Path | None, tails: Tails | None) -> Alone:

@@ -22,16 +22,18 @@ from .columns import HIDDEN_AT_FIRST, heading, specs
 from .jobs import Alone, Choice, capture_choices, compare_round, pairs_of, rounds_with_pairs
 from .pages import ModulesPage
 from .summary import alone_lines, shown_lines
+from .theirs import theirs_lines, theirs_specs
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import RankComparison, Settings
+    from npulse.core.precision.theirs.view import TheirsView
     from npulse.core.run.model import Round, Run
     from npulse.core.table import Table
 
     from ..job_pane import Job
 
 
-class PrecisionPane(TablePane[PrecisionView]):
+class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
     """Rows of both captures side by side, the origin first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("precision")]
@@ -112,13 +114,17 @@ class PrecisionPane(TablePane[PrecisionView]):
     # ---- how it looks ----
 
     def specs(self, table: Table) -> tuple[ColumnSpec, ...]:
+        if table.name == "theirs":
+            return theirs_specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang)
         return specs(table, self.view.hidden, self.shell.glyphs, self.shell.lang)
 
     def heading(self, name: str, lang: Lang) -> str:
         return heading(name, lang)
 
-    def shown_lines(self, view: PrecisionView) -> list[str]:
+    def shown_lines(self, view: PrecisionView | TheirsView) -> list[str]:
         width = self.size.width - 2
+        if not isinstance(view, PrecisionView):
+            return theirs_lines(view, self.tr, self.shell.glyphs, width)
         return shown_lines(view, self.tr, self.shell.glyphs, self.shell.lang, width, self._pair_key)
 
     def instead_lines(self, instead: Alone) -> list[str]:
@@ -133,16 +139,21 @@ class PrecisionPane(TablePane[PrecisionView]):
     def strip_caption(self) -> str:
         return self.tr("precision.strip")
 
-    def can_open(self, view: PrecisionView) -> bool:
-        return view.can_have_elements
+    @property
+    def compared(self) -> PrecisionView | None:
+        """The comparison that is shown; None where results of other tools are, or nothing."""
+        return self.shown if isinstance(self.shown, PrecisionView) else None
+
+    def can_open(self, view: PrecisionView | TheirsView) -> bool:
+        return isinstance(view, PrecisionView) and view.can_have_elements
 
     def in_footer(self, action_id: str) -> bool:
         if action_id == "precision.pair":
             return self._can_choose()
         if action_id == "precision.ranks":
-            return self.shown is not None and len(self.shown.comparison.ranks) > 1
+            return self.compared is not None and len(self.compared.comparison.ranks) > 1
         if action_id == "precision.stack":
-            return self.shown is not None and self.shown.can_have_stacks
+            return self.compared is not None and self.compared.can_have_stacks
         return super().in_footer(action_id)
 
     # ---- what opens from a row ----
@@ -151,18 +162,18 @@ class PrecisionPane(TablePane[PrecisionView]):
     def _row_opened(self, message: VirtualTable.RowOpened) -> None:
         from .elements import ElementsPage
 
-        if self.shown is None:
+        if self.compared is None:
             return
-        if self.shown.has_elements(message.row):
-            self.shell.push_screen(ElementsPage(self.shown.comparison, *self.shown.at(message.row)))
+        if self.compared.has_elements(message.row):
+            self.shell.push_screen(ElementsPage(self.compared.comparison, *self.compared.at(message.row)))
         else:
             self.shell.notice("precision.no-elements", severity="warning")
 
     def action_show_stack(self) -> None:
-        if self.shown is None or self.row is None:
+        if self.compared is None or self.row is None:
             self._nothing("precision.stack")
         else:
-            self._load_stack(*self.shown.at(self.row))
+            self._load_stack(*self.compared.at(self.row))
 
     @work(thread=True, exclusive=True, group="stack", exit_on_error=False, description="stack")
     def _load_stack(self, rank: RankComparison, row: int) -> None:
@@ -179,30 +190,30 @@ class PrecisionPane(TablePane[PrecisionView]):
     def action_show_pairing(self) -> None:
         from .pairing_page import PairingPage
 
-        if self.shown is None or self.row is None:
+        if self.compared is None or self.row is None:
             self._nothing("precision.pairing")
             return
-        rank, inner = self.shown.at(self.row)
+        rank, inner = self.compared.at(self.row)
 
         def go(row: int | None) -> None:
-            if row is not None and self.shown is not None and rank in self.shown.comparison.ranks:
-                self.show_row(table_row(self.shown.comparison, rank, row))
+            if row is not None and self.compared is not None and rank in self.compared.comparison.ranks:
+                self.show_row(table_row(self.compared.comparison, rank, row))
 
-        self.shell.push_screen(PairingPage(self.shown.comparison, rank, inner), go)
+        self.shell.push_screen(PairingPage(self.compared.comparison, rank, inner), go)
 
     def action_show_rank_matrix(self) -> None:
         from .ranks_page import RankPage
 
-        if self.shown is None or self.row is None:
+        if self.compared is None or self.row is None:
             self._nothing("precision.ranks")
             return
-        comparison = self.shown.comparison
-        rank, _ = self.shown.at(self.row)
+        comparison = self.compared.comparison
+        rank, _ = self.compared.at(self.row)
 
         def go(row: int | None) -> None:
-            if row is None or self.shown is None or self.shown.comparison is not comparison:
+            if row is None or self.compared is None or self.compared.comparison is not comparison:
                 return
-            there, _ = self.shown.at(row)
+            there, _ = self.compared.at(row)
             if there.rank is not None and len({one.rank for one in comparison.ranks}) > 1:
                 self.change_view(filter=f"rank={there.rank}", sort=None, descending=False)
             self.show_row(row)
@@ -219,23 +230,23 @@ class PrecisionPane(TablePane[PrecisionView]):
             return
 
         def go(found: tuple[str, str] | None) -> None:
-            if found is None or self.shown is None:
+            if found is None or self.compared is None:
                 return
             kind, subject = found
             if kind == "operator":
                 self.want(subject)
-            elif not self.show_row(self.shown.row_of_layer(subject)):
+            elif not self.show_row(self.compared.row_of_layer(subject)):
                 self.shell.notice("marks.not-here", subject=subject)
 
         self.shell.push_screen(TrendPage(self.run, self.settings or Settings()), go)
 
     def action_show_modules(self) -> None:
-        if self.shown is None or self.row is None:
+        if self.compared is None or self.row is None:
             self._nothing("precision.modules")
             return
 
         def go(row: Any) -> None:
             self.show_row(row)
 
-        rank, _ = self.shown.at(self.row)
-        self.shell.push_screen(ModulesPage(self.shown.comparison, rank), go)
+        rank, _ = self.compared.at(self.row)
+        self.shell.push_screen(ModulesPage(self.compared.comparison, rank), go)
