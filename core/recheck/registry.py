@@ -16,7 +16,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-MODULES = ("linear", "elementwise", "norms", "activations", "reductions", "shapes", "lookup")
+MODULES = (
+    *("linear", "elementwise", "norms", "activations", "reductions", "shapes", "lookup"),
+    *("attention", "quantised"),
+)
 """The modules of `references/`."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])

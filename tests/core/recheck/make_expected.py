@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+# ruff: noqa: E501 - a case a line
 torch.manual_seed(5)
 torch.set_default_dtype(torch.float64)
 
@@ -162,6 +163,22 @@ CASES: list[Case] = [
     ("embedding", F.embedding, (whole(5, 2, 3), x(5, 4)), {}),
     ("index_select", torch.index_select, (BATCH, 1, torch.tensor([2, 0])), {}),
     ("gather", torch.gather, (BATCH, 1, whole(3, 2, 2, 4)), {}),
+    *(
+        (
+            "scaled_dot_product_attention",
+            F.scaled_dot_product_attention,
+            (x(2, 4, 3, 8), x(2, heads, 5, 8), x(2, heads, 5, 8)),
+            named,
+        )
+        for heads, named in (
+            (4, {}),
+            (4, {"is_causal": True}),
+            (4, {"scale": 0.5}),
+            (2, {"enable_gqa": True}),
+            (4, {"attn_mask": torch.tensor([[True, True, False, True, False]] * 3)}),
+            (4, {"attn_mask": x(3, 5)}),
+        )
+    ),
     ("one_hot", F.one_hot, (whole(4, 5), 6), {}),
     ("bincount", torch.bincount, (whole(4, 9),), {"minlength": 6}),
 ]

@@ -160,4 +160,8 @@ OWN_TESTS = {
     *("npu_scaled_masked_softmax", "Linear", "LayerNorm", "Embedding", "Softmax"),
     *("contiguous", "dropout", "view_as", "getitem"),
     "to",  # test_check.py
+    *("npu_fusion_attention", "npu_incre_flash_attention", "npu_prompt_flash_attention"),  # test_attention.py
+    *("npu_fused_infer_attention_score", "npu_rotary_mul", "npu_apply_rotary_pos_emb"),
+    *("npu_quantize", "npu_dynamic_quant", "npu_dynamic_quant_asymmetric", "npu_quant_matmul"),
+    *("npu_weight_quant_batchmatmul", "npu_anti_quant"),  # test_quantised.py
 }
