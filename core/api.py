@@ -31,6 +31,7 @@ from .precision import run_report
 from .precision.compare import Comparison, Settings, compare_captures
 from .precision.report import report as precision_report
 from .progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
+from .recheck.run_recheck import RecheckReport
 from .run.discover import discover
 from .run.model import Run
 from .run.sides import CapturePair, capture_pairs, pair_of
@@ -396,6 +397,27 @@ def check(
         opened, asked, in_force, prepare=gate.prepare, progress=progress, is_cancelled=is_cancelled
     )
     return CheckUpReport(check_up_report(found, asked.lang, tables=asked.tables), found)
+
+
+def recheck(
+    run: Run | StrPath,
+    operator: str,
+    *,
+    side: str | None = None,
+    options: AnalysisOptions | None = None,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> RecheckReport:
+    """Calls of an operator computed again on the CPU from their dumped inputs, each with its outcome.
+
+    operator: a call's full name, a pattern of names, an API or a module class. side: "target" or "golden" of
+    a run that holds both. InputError where nothing was dumped, UsageError where no call fits.
+    """
+    from .recheck.run_recheck import recheck as computed_again
+
+    return computed_again(
+        run, operator, side=side, options=options, progress=progress, is_cancelled=is_cancelled
+    )
 
 
 def choose_pair(

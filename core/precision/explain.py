@@ -15,7 +15,7 @@ from npulse.core.findings import Figures, Finding, Location, Related
 from npulse.core.formats.msprobe.construct import ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import KWARGS, OUTPUT, Dump
-from npulse.core.text import Lang, say
+from npulse.core.text import Lang, command_line, say
 
 from .compare import Comparison, RankComparison
 from .origins.path import hops_of
@@ -227,13 +227,20 @@ def _given_otherwise(rank: RankComparison, origin: Origin, lang: Lang) -> str:
     return say(TEXTS, "given-otherwise", lang, **values)
 
 
+COMPUTED_AGAIN = ("Linear", "Norm", "Embedding")
+"""Ends of module classes that `npulse recheck` knows, beside APIs; it says itself where it knows one not."""
+
+
 def next_step(rank: RankComparison, origin: Origin, lang: Lang) -> str:
     """What to do about an origin."""
-    key = f"next-{origin.cause}"
-    if origin.cause == "operator" and rank.rows.basis[origin.row] != BY_TENSOR:
+    if origin.cause == "operator":
         name = rank.rows.pairing.name(rank.target, rank.golden, origin.call)
-        return say(TEXTS, "next-operator-statistics", lang, call=name)
-    return say(TEXTS, key, lang)
+        if rank.rows.basis[origin.row] != BY_TENSOR:
+            return say(TEXTS, "next-operator-statistics", lang, call=name)
+        if parse_name(name).kind == "api" or parse_name(name).cls.endswith(COMPUTED_AGAIN):
+            command = command_line(["npulse", "recheck", name, "RUN"])
+            return say(TEXTS, "next-operator-recheck", lang, command=command)
+    return say(TEXTS, f"next-{origin.cause}", lang)
 
 
 def _figures(rank: RankComparison, origin: Origin) -> Figures:

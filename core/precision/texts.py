@@ -77,6 +77,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Read the operator's source line and kernel parameters (dtype, scale, layout); recompute it on the CPU from its dumped inputs.",
         "查看该算子的源码行与 kernel 参数（dtype、scale、排布）；用转储的输入在 CPU 上重算。",
     ),
+    "next-operator-recheck": (
+        "Compute it again on the CPU from its dumped inputs: {command}; read its source line and kernel parameters (dtype, scale, layout).",
+        "用转储的输入在 CPU 上重算：{command}；查看该算子的源码行与 kernel 参数（dtype、scale、排布）。",
+    ),
     "next-operator-statistics": (
         'Capture this operator again with task tensor (list: ["{call}"]) to see which elements differ.',
         '用 task tensor 重新采集该算子（list: ["{call}"]），查看哪些元素不同。',

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import npulse
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError, UsageError
 from npulse.core.recheck.model import Check
@@ -389,3 +390,9 @@ def test_a_correctly_rounded_output_is_never_wrong_and_one_16_bounds_away_always
     moved[place] = rounded(truth[place] + 16 * bound, dtype)
     if abs(moved[place] - truth[place]) > 1.1 * bound:  # else it was rounded back
         assert one(folder, name, args=args, out=[Of(moved, dtype)]).outcome != "within"
+
+
+def test_in_code(tmp_path: Path) -> None:
+    call = {"args": [Of([1.0, -2.0], "float32")], "out": [Of([1.0, 2.0], "float32")]}
+    found = npulse.recheck(write(tmp_path, {"Torch.abs.0.forward": call}), "abs")
+    assert (found.report.verdict, found.calls[0].check.outcome) == ("pass", "within")
