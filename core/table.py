@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -153,6 +153,19 @@ def text_column(name: str, texts: Sequence[str | None], unit: str = "") -> Colum
     )
     missing = np.fromiter((t is None for t in texts), np.bool_, len(texts))
     return Column(name, "text", values, tuple(codes) or ("",), missing if missing.any() else None, unit)
+
+
+def taken(table: Table, rows: Order) -> Table:
+    """The table's rows at these places, in this order; labels are shared, not copied."""
+    columns = tuple(
+        replace(
+            column,
+            values=column.values[rows],
+            absent=None if column.absent is None else column.absent[rows],
+        )
+        for column in table.columns
+    )
+    return Table(table.name, columns)
 
 
 def sort_order(table: Table, name: str, *, descending: bool = False, within: Order | None = None) -> Order:

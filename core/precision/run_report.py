@@ -246,9 +246,17 @@ def _compared(
     is_cancelled: IsCancelled,
 ) -> tuple[Comparison, Report]:
     check_question(options)
+    settings = settings_of(options)
+    comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
+    told = report(comparison, lang=options.lang, tables=options.tables)
+    return comparison, answered(comparison, told, options)
+
+
+def settings_of(options: AnalysisOptions) -> Settings:
+    """How to compare what the options of a command ask for. UsageError for criteria that cannot be meant."""
     criteria = Criteria.parse(options.criteria) if options.criteria else Criteria()
     criteria = criteria_asked(criteria, options)
-    settings = Settings(
+    return Settings(
         criteria=criteria,
         metrics=options.tables or bool(criteria.plugged),
         jobs=options.jobs,
@@ -259,9 +267,6 @@ def _compared(
         cache=options.cache,
         tails=options.tails,
     )
-    comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
-    told = report(comparison, lang=options.lang, tables=options.tables)
-    return comparison, answered(comparison, told, options)
 
 
 def choose_pair(run: Run, round_name: str | None = None, pair: str | None = None) -> CapturePair:

@@ -7,7 +7,8 @@ disk as they are written, so that a table of a million rows needs no memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -45,7 +46,25 @@ def check_library() -> None:
 
 def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "en") -> None:
     """Write the workbook. EnvironmentLacks where its library is not installed."""
+    with _new_book(file) as book:
+        _fill(book, dossier, version, lang)
+
+
+def write_tables(tables: Mapping[str, Table], file: BinaryIO) -> None:
+    """A workbook with a sheet a table. EnvironmentLacks where its library is not installed."""
+    used: set[str] = set()
+    with _new_book(file) as book:
+        bold = book.add_format({"bold": True})
+        for name, table in tables.items():
+            heads = [column.name for column in table.exported]
+            _sheet(book, bold, _fit(name, used), heads, _rows(table))
+
+
+@contextmanager
+def _new_book(file: BinaryIO) -> Iterator[Workbook]:
+    """A workbook that is closed at the end; an OSError where the file is full."""
     check_library()
+    from xlsxwriter.exceptions import XlsxFileError
     from xlsxwriter.workbook import Workbook
 
     with TemporaryDirectory() as room:  # rows wait there, and the library leaves them where it fails
@@ -59,12 +78,14 @@ def write_xlsx(dossier: Dossier, file: BinaryIO, *, version: str, lang: Lang = "
                 "tmpdir": room,
             },
         )
-        _fill(book, dossier, version, lang)
+        yield book
+        try:
+            book.close()
+        except XlsxFileError as error:
+            raise OSError(str(error)) from error
 
 
 def _fill(book: Workbook, dossier: Dossier, version: str, lang: Lang) -> None:
-    from xlsxwriter.exceptions import XlsxFileError
-
     tables = list(_named_tables(dossier))
     bold = book.add_format({"bold": True})
     _sheet(book, bold, "npulse", ("what", "value"), _about(dossier, tables, version, lang))
@@ -72,10 +93,6 @@ def _fill(book: Workbook, dossier: Dossier, version: str, lang: Lang) -> None:
     _sheet(book, bold, "findings", WHOLE_COLUMNS, whole_rows(dossier))
     for name, table in tables:
         _sheet(book, bold, name, [column.name for column in table.exported], _rows(table))
-    try:
-        book.close()
-    except XlsxFileError as error:
-        raise OSError(str(error)) from error
 
 
 class _UntilFull:
@@ -114,13 +131,18 @@ def _named_tables(dossier: Dossier) -> Iterator[tuple[str, Table]]:
     used = {"npulse", "criteria", "findings", "history"}
     for told in dossier.reports:
         for name, table in told.report.tables.items():
-            wanted = safe_text(f"{name} {told.round}".strip()).translate(_NOT_IN_NAMES)
-            fit, number = wanted[:MAX_NAME], 1
-            while fit.lower() in used:
-                number += 1
-                fit = f"{wanted[: MAX_NAME - 1 - len(str(number))]} {number}"
-            used.add(fit.lower())
-            yield fit, table
+            yield _fit(f"{name} {told.round}".strip(), used), table
+
+
+def _fit(name: str, used: set[str]) -> str:
+    """A name made fit for a sheet and told apart from those that are used; it is one of them then."""
+    wanted = safe_text(name).translate(_NOT_IN_NAMES)
+    fit, number = wanted[:MAX_NAME], 1
+    while fit.lower() in used:
+        number += 1
+        fit = f"{wanted[: MAX_NAME - 1 - len(str(number))]} {number}"
+    used.add(fit.lower())
+    return fit
 
 
 def _about(

@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "capture",
     "pack",
+    "merge",
     "report",
     "guide",
     "plugin",
@@ -31,7 +32,6 @@ COMMANDS = (
 )
 RESERVED = (
     *(area.command for area in AREAS if not area.is_built),
-    "merge",
     "cache",
 )
 """Words that will be commands: naming one is never a path by accident."""

@@ -39,6 +39,48 @@ def pack(
     return run_pack(run, output, max_bytes=max_bytes, jobs=jobs, no_cache=no_cache, lang=o.chosen_lang(lang))
 
 
+@app.command(short_help="The ranks of one job as one table.")
+def merge(
+    run: Annotated[Path, typer.Argument(help="A run with both captures or results of each rank; a target.")],
+    golden: Annotated[Path | None, typer.Argument(help="The golden capture, where RUN is a target.")] = None,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the files.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="Figure to lay out by rank, ours or the tool's ('Max diff'); several."),
+    ] = None,
+    api: Annotated[
+        list[str] | None,
+        typer.Option("--api", help="These calls alone: Distributed.all_reduce, or a glob; several."),
+    ] = None,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="csv, json or xlsx; several (default: csv).")
+    ] = None,
+    round_name: o.RoundOption = None,
+    pair_name: o.PairOption = None,
+    step: o.StepOption = None,
+    jobs: o.JobsOption = 0,
+    no_cache: o.NoCacheOption = False,
+    lang: o.LangOption = None,
+) -> int:
+    """Write one long table, and for each figure one with a column a rank; never into RUN."""
+    from .merge import MergeOptions, run_merge
+
+    own = MergeOptions(
+        output=output,
+        figures=tuple(metric or ()),
+        apis=tuple(api or ()),
+        formats=tuple(formats or ("csv",)),
+        round_name=round_name,
+        pair_name=pair_name,
+        step=step,
+        jobs=jobs,
+        no_cache=no_cache,
+        lang=o.chosen_lang(lang),
+    )
+    return run_merge([path for path in (run, golden) if path is not None], own)
+
+
 @app.command(short_help="Follow a folder, one line a finding.")
 def watch(
     path: Annotated[Path, typer.Argument(help="The folder (or file) that tools write into.", metavar="DIR")],
