@@ -78,7 +78,7 @@ _VALUE_OPTIONS = frozenset(
         *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
-        *("--operator", "--layer", "--verbosity", "-v", "--api"),
+        *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map"),
         *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout", "--side"),
     )
 )
