@@ -55,6 +55,8 @@ def without_removed(dump: Dump, root: Path) -> Dump:
 
 def hierarchy_of(dump: Dump, root: Path, problems: list[Problem], relative: Relative) -> Construct | None:
     """construct.json beside a dump; None where there is none or it cannot be used (told in `problems`)."""
+    if dump.hierarchy is not None:
+        return dump.hierarchy
     path = dump.path.parent / "construct.json"
     if not os.path.lexists(path):
         return None

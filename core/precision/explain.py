@@ -75,7 +75,7 @@ def location(comparison: Comparison, rank: RankComparison, call: int, row: int |
         rank=rank.rank,
         step=rank.step,
         row=row,
-        byte=int(dump.calls.byte[index]),
+        byte=byte if (byte := int(dump.calls.byte[index])) >= 0 else None,
     )
 
 

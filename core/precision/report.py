@@ -17,6 +17,7 @@ from npulse.core.text import Lang, say
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
 from .own.report import left_out, own_findings, own_summary
+from .parameters import look_at, parameter_findings, parameter_lines
 from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
 from .rows import BASES
@@ -30,19 +31,14 @@ AREA = "precision"
 
 def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -> Report:
     """Findings in the order in which they should be looked at: origins by execution, then the rest."""
-    untold, is_behind = _first_difference(comparison, lang)
-    origins = _origins(comparison, lang)
-    findings = [
-        *(origins + untold if is_behind else untold + origins),
-        *own_findings((one for one in comparison.own.seen if one.severity != "note"), lang),
-        *_scalars(comparison, lang),
-        *_above_rounding(comparison, lang),
-        *_other_content(comparison, lang),
-        *plugged_findings(comparison, lang),
-        *own_findings((one for one in comparison.own.seen if one.severity == "note"), lang),
-        *_notes(comparison, lang),
-        *_pending(comparison, lang),
-    ]
+    parameters = look_at(comparison)
+    if parameters is not None:  # nothing begins anywhere in a checkpoint
+        findings = [
+            *parameter_findings(comparison, parameters, lang),
+            *(note for note in _notes(comparison, lang) if note.rule == "precision.unknown"),
+        ]
+    else:
+        findings = _of_calls(comparison, lang)
     pair = comparison.pair
     is_one_run = pair.target_root == pair.golden_root
     counted, summary = counts(comparison), {**end_result(comparison), **plugged_summary(comparison)}
@@ -59,13 +55,33 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
         counts=counted,
         summary=summary,
         told=(
-            *told(comparison, counted, summary, findings, lang),
+            *(
+                told(comparison, counted, summary, findings, lang)
+                if parameters is None
+                else parameter_lines(parameters, lang)
+            ),
             *plugged_lines(comparison, lang),
             *left_out(comparison.own, lang),
         ),
         problems=(*pair.problems, *comparison.problems),
         tables={AREA: precision_table(comparison, lang)} if tables else {},
     )
+
+
+def _of_calls(comparison: Comparison, lang: Lang) -> list[Finding]:
+    untold, is_behind = _first_difference(comparison, lang)
+    origins = _origins(comparison, lang)
+    return [
+        *(origins + untold if is_behind else untold + origins),
+        *own_findings((one for one in comparison.own.seen if one.severity != "note"), lang),
+        *_scalars(comparison, lang),
+        *_above_rounding(comparison, lang),
+        *_other_content(comparison, lang),
+        *plugged_findings(comparison, lang),
+        *own_findings((one for one in comparison.own.seen if one.severity == "note"), lang),
+        *_notes(comparison, lang),
+        *_pending(comparison, lang),
+    ]
 
 
 def pair_title(comparison: Comparison) -> str:
@@ -183,6 +199,8 @@ def _first_difference(comparison: Comparison, lang: Lang) -> tuple[list[Finding]
     row = int(failing[0])
     n_unknown = int((here & (rows.verdict == UNKNOWN)).sum())
     key = "first-difference" if n_unknown else "first-difference-seen"
+    if not rank.target.is_ordered:
+        key = "first-difference-unordered"
     first = ordered_origins(comparison)[:1]
     is_behind = any(_place(r, origin.call) < _place(rank, int(call)) for r, origin in first)
     if is_behind:
@@ -195,12 +213,18 @@ def _first_difference(comparison: Comparison, lang: Lang) -> tuple[list[Finding]
             role="unknown",
             subject=rows.pairing.name(rank.target, rank.golden, int(call)),
             message=say(TEXTS, key, lang, output=describe_row(rank, row, lang), n=n_unknown),
-            next_step=say(TEXTS, "next-unknown", lang),
+            next_step=say(TEXTS, _next_of_unknown(rank), lang),
             figures=row_figures(rank, row),
             location=location(comparison, rank, int(call), row),
         )
     ]
     return found, is_behind
+
+
+def _next_of_unknown(rank: RankComparison) -> str:
+    if not rank.target.is_ordered:
+        return "next-unordered"
+    return "next-golden" if rank.golden.header.framework == "golden" else "next-unknown"
 
 
 def _failing_unknown(rank: RankComparison) -> list[int]:

@@ -101,6 +101,18 @@ RULES: tuple[Rule, ...] = (
         _SETTING,
     ),
     Rule(
+        "precision.parameter-dtype",
+        "note",
+        ("a parameter is stored in another dtype", "参数以其他 dtype 存储"),
+        (
+            "Of two checkpoints: the values agree within the rounding of the coarser of both dtypes.",
+            "两份检查点的数值在较粗 dtype 的舍入误差内一致。",
+        ),
+        _CRITERIA,
+        _OWN,
+        _NONE,
+    ),
+    Rule(
         "precision.overwritten",
         "error",
         ("memory changed between producer and consumer", "生产者与消费者之间内存被改写"),

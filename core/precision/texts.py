@@ -72,6 +72,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "this differs{output}; what it was made of was not recorded: it may have begun before.",
         "此处不同{output}；其来源未被记录：差异可能始于之前。",
     ),
+    "first-difference-unordered": (
+        "this differs{output}; nothing says in which order these tensors were made, so that it is the first one by "
+        "name, not by execution.",
+        "此处不同{output}；没有信息说明这些张量的产生顺序：它是按名称（而非执行顺序）的第一个。",
+    ),
     # next steps
     "next-operator": (
         "Read the operator's source line and kernel parameters (dtype, scale, layout); recompute it on the CPU from its dumped inputs.",
@@ -108,6 +113,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "next-drift": (
         "Look at the call with the steepest growth; raise precision (fp32 accumulation) there, or judge by the end result.",
         "查看增长最快的调用；在该处提高精度（fp32 累加），或以最终结果判断。",
+    ),
+    "next-unordered": (
+        "See all that differ (--tables); to find where it begins compare dumps that keep the order of execution.",
+        "查看所有不同项（--tables）；要定位起点，请比较保留执行顺序的 dump。",
+    ),
+    "next-golden": (
+        "Give the fusion rule of the model (--fusion-rule RULE.json, from atc --mode=1): then the inputs are compared too.",
+        "指定模型的融合规则（--fusion-rule RULE.json，由 atc --mode=1 生成）：此时输入也会被比较。",
     ),
     "next-unknown": (
         "Capture the unreadable tensors again (see problems), then compare.",

@@ -52,14 +52,15 @@ def grouped(run: Run, round_name: str, artifacts: Iterable[Artifact], kinds: fro
     folders: dict[Path, str] = {}
     for artifact in artifacts:
         if artifact.kind in kinds:
-            known = folders.setdefault(artifact.path, artifact.kind)
+            folder = artifact.path.parent if artifact.kind == "mindspore.statistic" else artifact.path
+            known = folders.setdefault(folder, artifact.kind)
             if known != artifact.kind:  # elements and statistics of one folder
                 if COMPARABLE.index(known) < COMPARABLE.index(artifact.kind):
                     continue
-                found = {key: [a for a in of if a.path != artifact.path] for key, of in found.items()}
-                folders[artifact.path] = artifact.kind
-            key = DUMP if artifact.kind == DUMP else artifact.kind
-            found.setdefault((key, _root_parts(run, artifact)), []).append(artifact)
+                of_folder = {folder, folder / "statistic.csv"}
+                found = {key: [a for a in of if a.path not in of_folder] for key, of in found.items()}
+                folders[folder] = artifact.kind
+            found.setdefault((artifact.kind, _root_parts(run, artifact)), []).append(artifact)
     captures: list[Capture] = []
     for (kind, parts), members in found.items():
         if kind == DUMP:

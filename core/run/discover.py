@@ -28,7 +28,7 @@ MAX_ENTRIES = 2_000_000
 MAX_DEPTH = 64
 
 _CONTENT_LOOKS: tuple[Look, ...] = ("json", "jsonl", "sqlite", "workbook", "version", "text", "csv")
-_PLACED_BY_DEVICE = ("cann.", "atb.", "opprof.", "prof.", "mindspore.", "memscope.")
+_PLACED_BY_DEVICE = ("cann.", "atb.", "opprof.", "prof.", "mindspore.", "memscope.", "msit.", "torchair.")
 
 
 def discover(

@@ -71,10 +71,11 @@ _READ = frozenset(
     | {"prof.fusion_op", "prof.aicpu", "prof.counters", "prof.user_marks", "prof.minddata"}
     | {"prof.trace_view", "prof.msprof_trace", "prof.msprof_db", "prof.torch_db", "prof.mindspore_db"}
     | {"prof.analysis_db", "prof.cluster", "prof.cluster_db", "opprof.result", "msmonitor.jsonl"}
-    | {"msmonitor.db"}
     | {"msprobe.compare_result", "msprobe.acc_check", "msprobe.api_precision_compare"}
     | {"cann.compare_result", "msit.compare_result", "atb.compare_result"}
     | {"msprobe.compare_advisor", "cann.compare_advisor"}
+    | {"msmonitor.db", "msprobe.aclgraph", "cann.golden", "cann.fusion_rule", "mindspore.statistic"}
+    | {"atb.dump", "msit.dump", "torchair.dump", "tensor.checkpoint", "tensor.files"}
 )
 _FOLDERS = frozenset(
     {
@@ -90,6 +91,7 @@ _FOLDERS = frozenset(
         "atb.topology",
         "msit.dump",
         "torchair.dump",
+        "tensor.checkpoint",
         "prof.framework",
         "prof.session",
         "opprof.result",
@@ -231,6 +233,18 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
             "torchair FX dump",
             "torchair FX dump",
             "msprobe set_fx_dump_config(dump_path=DIR)",
+        ),
+        (
+            "tensor.checkpoint",
+            "checkpoint (safetensors, torch.save)",
+            "检查点（safetensors、torch.save）",
+            "torch.save(model.state_dict(), FILE)",
+        ),
+        (
+            "tensor.files",
+            "tensor files, where they are named",
+            "指定的张量文件",
+            "numpy.save(FILE, tensor.cpu().numpy())",
         ),
     ),
     "overflow": (

@@ -22,6 +22,11 @@ KNOWN_VERSIONS: Mapping[str, str] = {
     "prof": "exports of before and since CANN 8, torch_npu and MindSpore profilers, msprof-analyze 26.2.0; msprof after its source of July 2026",
     "opprof": "results of before and since 2025; msOpProf after its source of August 2026",
     "msmonitor": "after its source of 2026",
+    "atb": "dumps of the ATB probe of msprobe and of msit, after their sources of 2025 and 2026",
+    "msit": "dumps of torch modules, after the source of 2025",
+    "torchair": "dumps of traced graphs, after the sources of 2025",
+    "mindspore": "tables of 2.x, after its documentation",
+    "tensor": "torch.save of both forms (PyTorch 2.x on CPU), safetensors and numpy after their formats",
     "device": "npu-smi: every layout that its source draws; environment texts and scripts of any version",
     "npulse": "round.toml with schema = 1",
 }

@@ -13,7 +13,9 @@ from typing import Literal
 from ..findings import Completeness
 from ..formats.kernel_object import is_kernel_object
 from . import signatures
+from .captures import CHECKPOINT
 from .peek import Peek, columns, first_line, is_text, json_keys, looks_closed, peek, plain, workbook_texts
+from .tensor_names import is_checkpoint_name
 
 Look = Literal[
     "csv",
@@ -96,6 +98,7 @@ _KERNEL_OBJECT = re.compile(r"kernel\.o\.\d+(?:_\d+)?|kernel\.\d+\.o", re.ASCII)
 _SESSION_FILE = re.compile(r"(?:start|end)_info(?:\.\d+)?|(?:info|sample)\.json(?:\.\d+)?")
 
 _SETTINGS = "device.environment"
+_CHECKPOINT_SUFFIXES = frozenset(("safetensors", "pt", "pth", "bin", "json"))
 
 # By name alone: empty files, and workbooks or databases that can't be looked into.
 _NAMED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -156,6 +159,8 @@ def look_for(name: str) -> Look | None:
         return None
     dot = name.rfind(".")
     suffix = name[dot + 1 :]
+    if suffix in _CHECKPOINT_SUFFIXES and is_checkpoint_name(name):
+        return "named"
     if _KERNEL_OBJECT.fullmatch(name):
         return "object"
     if dot < 0 or suffix.isdecimal():
@@ -359,6 +364,8 @@ def named_kind(name: str) -> str | None:
     """The kind of a file that needs no look: its name is proof enough."""
     if name == "round.toml":
         return "npulse.round"
+    if is_checkpoint_name(name):
+        return CHECKPOINT
     if _TORCH_TENSOR.fullmatch(name):
         return "msit.dump"
     if _DYNAMO.fullmatch(name):

@@ -7,10 +7,13 @@ from pathlib import Path
 from npulse.core.errors import InputError
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.progress import IsCancelled, ProgressCallback
+from npulse.core.run.captures import CHECKPOINT, FILES
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import Declared
 
 from ..rank import read_rank
+
+_MODULES = ("msit.dump", "torchair.dump", "mindspore.statistic")
 
 
 def read_capture(
@@ -35,4 +38,18 @@ def read_capture(
         from .golden import read_golden
 
         return read_golden(path, root, declared.fusion_rule, is_cancelled)
+    if kind in (CHECKPOINT, FILES):
+        from .files import read_files, read_parameters
+
+        read = read_parameters if kind == CHECKPOINT else read_files
+        return read(path, root, declared, is_cancelled)
+    if kind == "atb.dump":
+        from .atb import read_atb_dump
+
+        return read_atb_dump(path, root, is_cancelled)
+    if kind in _MODULES:
+        from . import modules
+
+        read_one = {"msit.dump": modules.read_msit, "torchair.dump": modules.read_fx}
+        return read_one.get(kind, modules.read_table)(path, root, is_cancelled)
     raise InputError(f"{kind} cannot be compared", path=path)

@@ -58,6 +58,7 @@ class CaptureBuilder:
         dtype: str | None = None,
         shape: tuple[int, ...] | None = None,
         statistics: Statistics | None = None,
+        md5: str = "",
     ) -> None:
         """A tensor of the last call: where its elements lie, what was recorded of it, or both.
 
@@ -69,6 +70,8 @@ class CaptureBuilder:
         record["shape"] = None if shape is None else list(shape)
         if file is not None:
             record["data_name"] = name
+        if md5:
+            record["md5"] = md5
         if self._add(side, io, record) and file is not None:
             self._located.add(self._n_leaves - 1, file)
 

@@ -146,7 +146,8 @@ class Dump:
 
     Captures of other tools come in the same form. tensor_folder: where their files lie; located: where in a
     file each leaf's tensor is (None: a file holds one tensor, and says itself what it is). is_ordered: calls
-    stand in the order of execution; parameters and files without a time have none.
+    stand in the order of execution; parameters and files without a time have none. hierarchy: which call
+    encloses which, where the capture itself says it (None: construct.json may).
     """
 
     path: Path
@@ -158,6 +159,7 @@ class Dump:
     tensor_folder: Path | None = None
     located: Located | None = None
     is_ordered: bool = True
+    hierarchy: Construct | None = None
 
     @property
     def tensor_dir(self) -> Path:
@@ -187,7 +189,7 @@ class Dump:
         io = leaves.io_names[int(leaves.io[row])]
         side = int(leaves.side[row])
         if side == PARAMETERS:
-            return f"{name}.{io}"
+            return f"{name}.{io}" if "." in io else name
         _, _, rest = io.partition(" ")
         if side in (GRAD, DEBUG):
             return f"{name}.{rest}" if rest else name

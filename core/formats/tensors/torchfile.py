@@ -5,14 +5,15 @@ No code of the file is run (torchpickle.py) and no element is read.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from .dtypes import Dtype
 from .layout import Layout, check_extent, check_shape
 from .source import Source
 from .torchpickle import PickleProblem, Storage, StoredTensor, Unpickled, unpickle
-from .zipdir import locate, read_directory
+from .zipdir import MAGIC, Directory, locate, read_directory
 
 MAX_PICKLE_BYTES = 1 << 20
 """The pickle of one tensor has about 200 bytes; more than this is a model, not a tensor."""
@@ -28,8 +29,20 @@ _HINT_NOT_TORCH = "a .pt file of torch.save is expected"
 _HINT_BIG_ENDIAN = "save the tensor on a little-endian host"
 
 
+def is_torch_zip(source: Source) -> bool:
+    """Whether the file is a zip archive; else it may be the older stream."""
+    return source.size >= len(MAGIC) and source.read(0, len(MAGIC), "the file") == MAGIC
+
+
 def read_torch_zip(source: Source) -> Layout:
     """Layout of the tensor in a zip written by torch 1.6 and later."""
+    directory, root, buffer, pickle_at = zip_pickle(source, MAX_PICKLE_BYTES)
+    tensor = _one_tensor(source, _unpickle(source, buffer, 0, pickle_at).value)
+    return layout_of(source, tensor, *zip_storage(source, directory, root, tensor.storage.key))
+
+
+def zip_pickle(source: Source, most_bytes: int) -> tuple[Directory, str, bytes, int]:
+    """The archive's directory, the folder in it, data.pkl, and the byte of the file where that begins."""
     directory = read_directory(source)
     pickles = [name for name in directory.members if name.endswith("/data.pkl") or name == "data.pkl"]
     if len(pickles) != 1:
@@ -42,17 +55,19 @@ def read_torch_zip(source: Source) -> Layout:
         raise source.error("unreadable", "the elements are big-endian", hint=_HINT_BIG_ENDIAN)
 
     member = directory.members[pickles[0]]
-    if member.size > MAX_PICKLE_BYTES:
+    if member.size > most_bytes:
         raise source.error("too-large", f"a pickle of {member.size:,} bytes", hint=_HINT_ONE_TENSOR)
     pickle_at = locate(source, directory, member)
-    buffer = source.read(pickle_at, member.size, "data.pkl")
-    tensor = _one_tensor(source, _unpickle(source, buffer, 0, pickle_at).value)
+    return directory, root, source.read(pickle_at, member.size, "data.pkl"), pickle_at
 
-    data = directory.members.get(f"{root}data/{tensor.storage.key}")
+
+def zip_storage(source: Source, directory: Directory, root: str, key: str) -> tuple[int, int]:
+    """First byte of a storage in the archive and the byte behind it."""
+    data = directory.members.get(f"{root}data/{key}")
     if data is None:
         raise source.error("unreadable", "the archive lacks the tensor's storage", byte=directory.offset)
     start = locate(source, directory, data)
-    return _layout(source, tensor, start, start + data.size)
+    return start, start + data.size
 
 
 def read_torch_legacy(source: Source) -> Layout:
@@ -61,11 +76,23 @@ def read_torch_legacy(source: Source) -> Layout:
     Five pickles (magic, protocol, system, the tensor, storage keys), then each storage: length and bytes.
     """
     buffer = source.read(0, min(source.size, MAX_PICKLE_BYTES), "the pickles")
-    magic = _unpickle(source, buffer, 0)
+    content, keys = legacy_pickles(source, buffer, partial(_unpickle, source))
+    tensor = _one_tensor(source, content.value)
+    found = legacy_storages(source, keys, content.storages).get(tensor.storage.key)
+    if found is None:
+        raise source.error("unreadable", "the tensor's storage is not in the file", byte=keys.end)
+    return layout_of(source, tensor, *found)
+
+
+def legacy_pickles(
+    source: Source, buffer: bytes, unpickle_at: Callable[[bytes, int], Unpickled]
+) -> tuple[Unpickled, Unpickled]:
+    """The pickle of the content and that of the storage keys, by an interpreter of the caller's choice."""
+    magic = unpickle_at(buffer, 0)
     if type(magic.value) is not int or magic.value != _LEGACY_MAGIC:
         raise source.error("refused", "a pickle that torch.save did not write", byte=0)
-    protocol = _unpickle(source, buffer, magic.end)
-    system = _unpickle(source, buffer, protocol.end)
+    protocol = unpickle_at(buffer, magic.end)
+    system = unpickle_at(buffer, protocol.end)
     known = type(protocol.value) is int and protocol.value == _LEGACY_PROTOCOL
     if not known or type(system.value) is not dict:
         raise source.error(
@@ -73,18 +100,15 @@ def read_torch_legacy(source: Source) -> Layout:
         )
     if system.value.get("little_endian") is not True:
         raise source.error("unreadable", "the elements are big-endian", hint=_HINT_BIG_ENDIAN)
-    content = _unpickle(source, buffer, system.end)
-    tensor = _one_tensor(source, content.value)
-    keys = _unpickle(source, buffer, content.end)
-    start, end = _find_legacy_storage(source, keys, content.storages, tensor.storage.key)
-    return _layout(source, tensor, start, end)
+    content = unpickle_at(buffer, system.end)
+    return content, unpickle_at(buffer, content.end)
 
 
-def _find_legacy_storage(
-    source: Source, keys: Unpickled, storages: dict[str, Storage], wanted: str
-) -> tuple[int, int]:
-    """First byte of the storage `wanted` and the byte after it. All storages are checked to be there."""
-    found = None
+def legacy_storages(
+    source: Source, keys: Unpickled, storages: Mapping[str, Storage]
+) -> dict[str, tuple[int, int]]:
+    """First byte of each storage and the byte after it. All are checked to be there."""
+    found: dict[str, tuple[int, int]] = {}
     at = keys.end
     listed = keys.value if type(keys.value) is list else []
     if len(listed) != len(storages):
@@ -99,10 +123,7 @@ def _find_legacy_storage(
         start = at + 8
         at = start + n_elements * storage.itemsize
         source.need(start, at - start, "the tensor's storage")
-        if key == wanted:
-            found = (start, at)
-    if found is None:
-        raise source.error("unreadable", "the tensor's storage is not in the file", byte=at)
+        found[key] = (start, at)
     return found
 
 
@@ -130,7 +151,7 @@ def _one_tensor(source: Source, value: Any) -> StoredTensor:
     raise source.error("unreadable", f"the file holds {what}, not one tensor", hint=_HINT_ONE_TENSOR)
 
 
-def _layout(source: Source, tensor: StoredTensor, start: int, end: int) -> Layout:
+def layout_of(source: Source, tensor: StoredTensor, start: int, end: int) -> Layout:
     """The tensor's place in a storage of bytes start to end."""
     dtype: Dtype = tensor.dtype
     check_shape(source, tensor.shape, dtype.itemsize)

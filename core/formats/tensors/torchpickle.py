@@ -9,7 +9,7 @@ in the length of the pickle, which the caller bounds.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -164,13 +164,18 @@ def _known_globals() -> dict[str, Global]:
 _GLOBALS = _known_globals()
 
 
-class _Machine:
+class Machine:
     """The stack machine. `stack` above the last mark is the current level, as in the pickle protocol."""
 
-    __slots__ = ("at", "buffer", "marks", "memo", "stack", "storages")
+    __slots__ = ("_steps", "at", "buffer", "marks", "memo", "stack", "storages")
 
-    def __init__(self, buffer: bytes, start: int) -> None:
+    known_globals = _GLOBALS
+
+    def __init__(
+        self, buffer: bytes, start: int, steps: Mapping[int, Callable[[Any], Any]] | None = None
+    ) -> None:
         self.buffer = buffer
+        self._steps = STEPS if steps is None else steps
         self.at = start
         self.stack: list[Any] = []
         self.marks: list[int] = []
@@ -182,7 +187,7 @@ class _Machine:
         start = self.at
         try:
             while (opcode := self.number(1)) != _STOP:
-                step = _STEPS.get(opcode)
+                step = self._steps.get(opcode)
                 if step is None:
                     raise PickleProblem("refused", f"pickle opcode 0x{opcode:02x} is not allowed", start)
                 step(self)
@@ -282,12 +287,12 @@ class _Machine:
         self.push(whole)
 
 
-def _memoize(m: _Machine, index: int) -> None:
+def _memoize(m: Machine, index: int) -> None:
     m.memo[index] = m.stack[-1]
 
 
 _STOP = ord(".")
-_STEPS: dict[int, Callable[[_Machine], Any]] = {
+STEPS: dict[int, Callable[[Any], Any]] = {
     0x80: lambda m: m.take(1),  # PROTO
     0x95: lambda m: m.take(8),  # FRAME
     ord("N"): lambda m: m.push(None),
@@ -336,6 +341,6 @@ class Unpickled:
 
 def unpickle(buffer: bytes, start: int = 0) -> Unpickled:
     """The pickle that begins at `start`: numbers, text, lists, dicts, StoredTensor. Raises PickleProblem."""
-    machine = _Machine(buffer, start)
+    machine = Machine(buffer, start)
     value = machine.run()
     return Unpickled(value, machine.storages, machine.at)

@@ -26,6 +26,7 @@ from npulse.core.tails import Tails
 from . import faulty_net as fn
 from .faulty_net import Fault, api, number, tensor, write_dump
 from .own.dumps import write
+from .test_parameters import write as write_parameters
 
 X, Y, Z = (np.random.default_rng(i).standard_normal(64) for i in (1, 2, 3))
 ADD, MUL, LINEAR = "Torch.add.0.forward", "Torch.mul.0.forward", "Functional.linear.0.forward"
@@ -261,6 +262,11 @@ def test_every_rule_can_be_broken_and_no_other_is_named(
     live = pair_of(tmp_path / "live" / "target", tmp_path / "live" / "golden")
     named |= {f.rule for f in render(compare_captures(live, Settings(tails=Tails()))).findings}
     named |= rules_without_golden(tmp_path / "own")
+    sides = [
+        write_parameters(tmp_path / f"{d[1:]}.safetensors", {"w": np.arange(4, dtype=d)})
+        for d in ("<f2", "<f4")
+    ]
+    named |= {f.rule for f in render(compare_captures(pair_of(*sides))).findings}
     # those have tests of their own: theirs/test_theirs_report.py, shown/test_shown.py
     of_others = {rule.id for rule in THEIRS} | {"precision.asked"}
     assert named == {rule.id for rule in RULES} - of_others

@@ -33,7 +33,7 @@ def _kind(folder: Path, name: str, content: bytes | str) -> str | None:
         "requirements.txt",
         "train.pyc",
         "run.csh",
-        "model.safetensors",
+        "model.onnx",
         "img_1.jpg",
         "stack.json",
         "Functional.linear.0.forward.input.0.pt",

@@ -1,0 +1,54 @@
+"""Texts on checkpoints, (en, zh)."""
+
+from __future__ import annotations
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "told": ("{n} parameters: {parts}", "{n} 个参数：{parts}"),
+    "told-nothing": ("none could be compared", "均无法比较"),
+    "told-equal": ("{n} equal in every bit", "{n} 个逐位相同"),
+    "told-rounding": ("{n} equal within rounding", "{n} 个在舍入误差内相同"),
+    "told-differing": ("{n} with other values", "{n} 个数值不同"),
+    "told-transposed": ("{n} transposed", "{n} 个为转置"),
+    "told-shapes": ("{n} of another shape", "{n} 个形状不同"),
+    "told-only-target": ("{n} in the target alone", "{n} 个仅在目标侧"),
+    "told-only-golden": ("{n} in the golden one alone", "{n} 个仅在标杆侧"),
+    "told-converted": ("{n} in another dtype", "{n} 个 dtype 不同"),
+    "differ": (
+        "{n} of {of} parameters have other values; by relative L2 this one most{figures}. Parameters have no order of "
+        "execution: where it began cannot be read from them.",
+        "{of} 个参数中有 {n} 个数值不同；按相对 L2 此参数差异最大{figures}。参数没有执行顺序，无法据此判断起点。",
+    ),
+    "transposed": (
+        "{n} parameters are those of the golden side with both axes exchanged: the same weights in another layout.",
+        "{n} 个参数是标杆侧参数的转置：权重相同，排布不同。",
+    ),
+    "shapes": (
+        "{n} parameters have another shape: {target} here, {golden} on the golden side.",
+        "{n} 个参数形状不同：目标侧 {target}，标杆侧 {golden}。",
+    ),
+    "missing": (
+        "{target} parameters are in the target alone, {golden} in the golden one alone.",
+        "{target} 个参数仅在目标侧，{golden} 个参数仅在标杆侧。",
+    ),
+    "converted": (
+        "{n} parameters are stored in another dtype and agree within its rounding: {target} here, {golden} there.",
+        "{n} 个参数以其他 dtype 存储，在其舍入误差内一致：目标侧 {target}，标杆侧 {golden}。",
+    ),
+    "values": (
+        "{n} plain values differ: {target} here, {golden} on the golden side.",
+        "{n} 个普通数值不同：目标侧 {target}，标杆侧 {golden}。",
+    ),
+    "next-differ": (
+        "Ask which step, merge or conversion wrote the two; compare the gradients of the step in between.",
+        "确认两份权重各由哪个 step、合并或转换写出；比较其间 step 的梯度。",
+    ),
+    "next-layout": (
+        "Convert one side (transpose) or correct the converter; then compare again.",
+        "转换其中一侧（转置）或修正转换脚本，再比较。",
+    ),
+    "next-missing": (
+        "Compare the names in `related`: another prefix, another sharding, or a part that was not saved.",
+        "对照 related 中的名称：前缀不同、切分不同，或有部分未保存。",
+    ),
+    "next-note": ("Nothing to do unless it is not meant.", "如非有意则无需处理。"),
+}
