@@ -33,6 +33,8 @@ from .collectives import Walk, carry_through_collectives
 from .last import Last
 from .links import link, share_measurements
 from .live import Growth, Known
+from .mixed.dtype_map import PrecisionMap
+from .mixed.judge_by import Judged, judge_by
 from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
 from .own.checks import OwnChecks
@@ -81,6 +83,7 @@ class Comparison:
     """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second.
 
     plugged: figures of metric plug-ins, where they were asked. own: what the target says of itself.
+    judged: of each rank, what a precision map was used for.
     """
 
     pair: CapturePair
@@ -90,6 +93,7 @@ class Comparison:
     stage: str
     plugged: tuple[PluggedFigure, ...] = ()
     own: OwnChecks = OwnChecks()
+    judged: tuple[Judged, ...] = ()
 
     @property
     def is_growing(self) -> bool:
@@ -102,7 +106,7 @@ class Settings:
     """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler. tails:
     of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`.
     metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following.
-    steps: inclusive ranges of steps, () for all."""
+    steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_auto
@@ -114,6 +118,7 @@ class Settings:
     step: int | None = None
     tails: Tails | None = None
     metrics: bool = False
+    precision_map: PrecisionMap | None = None
     steps: tuple[tuple[int, int], ...] = ()
 
     def is_asked(self, artifact: Artifact) -> bool:
@@ -164,6 +169,8 @@ def compare_captures(
     loaded, couples = _load_all(pair, couples, settings, problems, progress, is_cancelled)
     problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
     problems += [p for one in loaded for p in one.problems]
+    told = settings.precision_map
+    judged = tuple(judge_by(told, one.rows, one.tensors, one.construct) for one in loaded) if told else ()
     all_jobs = [jobs_of(pair, one, is_followed=settings.tails is not None) for one in loaded]
     n_bytes = sum(
         unread_bytes(one.tensors, one.known, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)
@@ -195,10 +202,12 @@ def compare_captures(
                 if cache and as_read == remember.stamp(dump_paths):
                     dumps = (part.rows.target, part.rows.golden)
                     remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
-    done = Comparison(pair, comparison.ranks, settings.criteria, comparison.problems, "complete")
+    done = Comparison(
+        pair, comparison.ranks, settings.criteria, comparison.problems, "complete", judged=judged
+    )
     if settings.second_read and not done.is_growing:
         own = check_beside(pair, done.ranks, progress, is_cancelled)
-        done = replace(done, own=own, problems=(*done.problems, *own.problems))
+        done = replace(done, own=own, problems=tuple(dict.fromkeys((*done.problems, *own.problems))))
     if settings.tails is not None:
         Last.keep(pair, couples, settings, done, loaded, all_jobs)
     elif settings.metrics:

@@ -25,6 +25,7 @@ from npulse.core.text import Lang, say
 
 from .alone import check_alone
 from .compare import Comparison, Settings, compare_captures
+from .mixed.dtype_map import read_precision_map
 from .report import AREA, report
 from .shown.answer import answered, check_question, criteria_asked
 from .texts import TEXTS
@@ -266,6 +267,7 @@ def settings_of(options: AnalysisOptions) -> Settings:
         steps=options.steps,
         cache=options.cache,
         tails=options.tails,
+        precision_map=read_precision_map(options.precision_map) if options.precision_map else None,
     )
 
 
@@ -392,6 +394,7 @@ def _report_alone(
             ("--tables", options.tables),
             ("--criteria", options.criteria),
             ("--cluster", options.cluster),
+            ("--precision-map", options.precision_map),
         )
         if value
     ]

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npulse.core.calls.content import inverse
+from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback
 from npulse.core.run.sides import CapturePair
 
+from ..mixed.other_dtype import check_other_dtypes
 from ..roles import INHERITED, ORIGIN
 from .checks import OwnChecks, check_own
 from .model import Captured, Seen
@@ -38,13 +40,17 @@ def check_beside(
         return not any(call in explained[place[id(one)]] for one, call in seen.calls)
 
     told = [one for one in checks.seen if is_new(one)]
+    problems: list[Problem] = []
+    for rank, one in zip(ranks, captured, strict=True):
+        other = Captured(rank.rank, rank.step, rank.golden, pair.golden_root, pair.relative(rank.golden.path))
+        told += check_other_dtypes(rank, one, other, problems, is_cancelled)
     same = is_same_program(pair)
     for rank, one in zip(ranks, captured, strict=True):
         found = check_runs(rank, one, is_same_program=same)
         if found is not None:
             told.append(found)
             break  # what follows on other ranks and steps follows from the first
-    return replace(checks, seen=tuple(told))
+    return replace(checks, seen=tuple(told), problems=tuple(dict.fromkeys((*checks.problems, *problems))))
 
 
 def _explained(rank: RankComparison) -> set[int]:

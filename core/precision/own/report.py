@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Location, Related
-from npulse.core.text import Lang, say
+from npulse.core.text import Lang, safe_text, say
 
+from ..mixed.judge_by import Judged
 from .checks import OwnChecks
 from .model import Seen
 from .texts import OWN_TEXTS
@@ -40,6 +41,17 @@ def own_lines(checks: OwnChecks, lang: Lang) -> tuple[str, ...]:
 def left_out(checks: OwnChecks, lang: Lang) -> tuple[str, ...]:
     """A line where something was not looked at."""
     return () if checks.is_complete else (say(OWN_TEXTS, "unfinished", lang),)
+
+
+def map_lines(judged: Sequence[Judged], lang: Lang) -> tuple[str, ...]:
+    """How many rows a precision map judged; names in it that fitted no call of any rank-step."""
+    if not judged:
+        return ()
+    lines = [say(OWN_TEXTS, "map-told", lang, n=sum(one.n_rows for one in judged))]
+    unused = [glob for glob in judged[0].unused if all(glob in one.unused for one in judged)]
+    if unused:
+        lines.append(say(OWN_TEXTS, "map-unused", lang, globs=safe_text(", ".join(unused), 200)))
+    return tuple(lines)
 
 
 def own_summary(checks: OwnChecks) -> dict[str, object]:

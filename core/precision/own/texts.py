@@ -84,6 +84,33 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "cast(s) that lose numbers).",
         "从 {before} 到 {behind} 的转换使 {of} 个数中的 {flushed} 个变为零、{subnormal} 个变为次正规数（共 {n} 次转换丢失数值）。",
     ),
+    "other-dtype": (
+        "{n} operator(s) run in {dtype_target} on the target and in {dtype_golden} on the golden side; {within} of {of} "
+        "outputs are within the rounding of {coarse}.",
+        "{n} 个算子在目标侧为 {dtype_target}，在标杆侧为 {dtype_golden}；{of} 个输出中 {within} 个在 {coarse} 的舍入范围内。",
+    ),
+    "other-dtype-read": (
+        "{n} operator(s) run in {dtype_target} on the target and in {dtype_golden} on the golden side; {within} of {of} "
+        "outputs are within the rounding of {coarse}. The cast alone explains {share} % of the squared error of the {n_read} "
+        "that differ most (worst: {worst}); {n_equal_after_cast} are equal after it.",
+        "{n} 个算子在目标侧为 {dtype_target}，在标杆侧为 {dtype_golden}；{of} 个输出中 {within} 个在 {coarse} 的舍入范围内。"
+        "仅类型转换即可解释差异最大的 {n_read} 个输出平方误差的 {share} %（最大：{worst}）；其中 {n_equal_after_cast} 个转换后相等。",
+    ),
+    "other-dtype-lost": (
+        "{n} operator(s) run in {dtype_target} on the target and in {dtype_golden} on the golden side, and {coarse} cannot "
+        "hold what they make: {n_infinite} numbers become infinite and {n_flushed} zero (worst: {worst}). The cast explains "
+        "{share} % of the rest of the squared error.",
+        "{n} 个算子在目标侧为 {dtype_target}，在标杆侧为 {dtype_golden}，且 {coarse} 无法表示其结果：{n_infinite} 个数变为无穷、"
+        "{n_flushed} 个变为零（最大：{worst}）。类型转换可解释其余平方误差的 {share} %。",
+    ),
+    "map-told": (
+        "Precision map: {n} outputs judged by the dtype of their operator",
+        "精度映射：{n} 个输出按其算子的 dtype 判断",
+    ),
+    "map-unused": (
+        "Precision map: no call fits {globs}",
+        "精度映射：没有调用匹配 {globs}",
+    ),
     "where-block": (
         " (elements {first} to {last}, {n} of {of} differ, one contiguous block of {n_bytes} bytes)",
         "（元素 {first} 至 {last}，{of} 个中 {n} 个不同，连续块共 {n_bytes} 字节）",
@@ -160,6 +187,10 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
     "next-cast-flushed": (
         "A loss scale lifts small gradients over the smallest number; or keep this layer in bfloat16 or float32",
         "使用 loss scale 抬升小梯度；或将该层保持为 bfloat16 / float32",
+    ),
+    "next-other-dtype": (
+        "Run both sides in one dtype to see what is left, or judge by --precision-map what is meant to differ",
+        "两侧使用同一 dtype 查看剩余误差，或用 --precision-map 指定有意不同的算子的判断精度",
     ),
     "switch-collective": (
         "HCCL_DETERMINISTIC=true (order of the reduction over ranks)",

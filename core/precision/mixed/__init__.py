@@ -1,0 +1,1 @@
+"""Mixed precision: which operator computes in which dtype, and what another dtype on one side explains."""
