@@ -16,7 +16,7 @@ from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
-from .own.report import left_out, map_lines, own_findings, own_summary
+from .own.report import beside_lines, map_lines, own_findings, own_summary
 from .parameters import look_at, parameter_findings, parameter_lines
 from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
@@ -61,7 +61,7 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
                 else parameter_lines(parameters, lang)
             ),
             *plugged_lines(comparison, lang),
-            *left_out(comparison.own, lang),
+            *beside_lines(comparison.own, lang),
             *map_lines(comparison.judged, lang),
         ),
         problems=(*pair.problems, *comparison.problems),

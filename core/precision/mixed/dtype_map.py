@@ -140,8 +140,8 @@ def _from_lines(path: Path) -> PrecisionMap:
         raise InputError(f"{WHAT} is UTF-8", path=path, line=line, hint=HINT) from error
     found: list[tuple[int | None, str, object]] = []
     seen: set[str] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        told = line.partition("#")[0].strip()
+    for number, written in enumerate(text.splitlines(), 1):
+        told = written.partition("#")[0].strip()
         if not told:
             continue
         mark = "=" if "=" in told else ":"

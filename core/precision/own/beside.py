@@ -41,16 +41,24 @@ def check_beside(
 
     told = [one for one in checks.seen if is_new(one)]
     problems: list[Problem] = []
+    harmless: list[Seen] = []
     for rank, one in zip(ranks, captured, strict=True):
         other = Captured(rank.rank, rank.step, rank.golden, pair.golden_root, pair.relative(rank.golden.path))
-        told += check_other_dtypes(rank, one, other, problems, is_cancelled)
+        for seen in check_other_dtypes(rank, one, other, problems, is_cancelled):
+            is_within = seen.figures["n_within_rounding"] == seen.figures["n_tensors"]
+            (harmless if is_within and seen.severity == "note" else told).append(seen)
     same = is_same_program(pair)
     for rank, one in zip(ranks, captured, strict=True):
         found = check_runs(rank, one, is_same_program=same)
         if found is not None:
             told.append(found)
             break  # what follows on other ranks and steps follows from the first
-    return replace(checks, seen=tuple(told), problems=tuple(dict.fromkeys((*checks.problems, *problems))))
+    return replace(
+        checks,
+        seen=tuple(told),
+        harmless=tuple(harmless),
+        problems=tuple(dict.fromkeys((*checks.problems, *problems))),
+    )
 
 
 def _explained(rank: RankComparison) -> set[int]:

@@ -19,12 +19,14 @@ from .replicas import check_replicas
 
 @dataclass(frozen=True, slots=True)
 class OwnChecks:
-    """What one capture says of itself. is_complete: whether every check looked at all there was.
+    """What one capture says of itself. harmless: what is worth a line and no finding. is_complete: whether
+    every check looked at all there was.
 
     n_collectives, n_parameters, n_inputs, n_repeated, n_casts: how many of each were looked at.
     """
 
     seen: tuple[Seen, ...] = ()
+    harmless: tuple[Seen, ...] = ()
     inputs: InputHash | None = None
     n_collectives: int = 0
     n_parameters: int = 0
@@ -61,6 +63,7 @@ def check_own(
     inputs = input_hash(captured, problems, is_cancelled)
     return OwnChecks(
         tuple(seen),
+        (),
         inputs,
         n_collectives,
         n_parameters,

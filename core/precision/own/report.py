@@ -35,12 +35,13 @@ def own_lines(checks: OwnChecks, lang: Lang) -> tuple[str, ...]:
         lines.append(say(OWN_TEXTS, "told-checks", lang, parts=("，" if lang == "zh" else ", ").join(parts)))
     if checks.inputs is not None:
         lines.append(say(OWN_TEXTS, "told-hash", lang, hash=checks.inputs.text))
-    return (*lines, *left_out(checks, lang))
+    return (*lines, *beside_lines(checks, lang))
 
 
-def left_out(checks: OwnChecks, lang: Lang) -> tuple[str, ...]:
-    """A line where something was not looked at."""
-    return () if checks.is_complete else (say(OWN_TEXTS, "unfinished", lang),)
+def beside_lines(checks: OwnChecks, lang: Lang) -> tuple[str, ...]:
+    """A line for what is no finding, and one where something was not looked at."""
+    lines = [finding.message for finding in own_findings(checks.harmless, lang)]
+    return (*lines, *(() if checks.is_complete else (say(OWN_TEXTS, "unfinished", lang),)))
 
 
 def map_lines(judged: Sequence[Judged], lang: Lang) -> tuple[str, ...]:
