@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Dump, Shape
@@ -59,7 +59,17 @@ def open_place(place: TensorPlace) -> TensorFile:
     return open_tensor(place.path, root=place.root, declared=place.dtype, shape=place.shape)
 
 
-def problem_of(error: TensorError, *places: TensorPlace) -> Problem:
+class Place(Protocol):
+    """Where a tensor lies."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def root(self) -> Path: ...
+
+
+def problem_of(error: TensorError, *places: Place) -> Problem:
     """The Problem that stands for an unreadable tensor file, its path relative to the run that holds it."""
     path = Path(error.path) if error.path else places[0].path
     root = next((place.root for place in places if path.is_relative_to(place.root)), None)

@@ -24,6 +24,7 @@ from .live import Growth, Known, growth_of, so_far
 from .pairing import Beside, Pairing
 from .rows import Rows, TensorRows, new_rows, tensor_rows
 from .settle import settle_values
+from .splits.place import side_place
 from .verdict import Criteria
 from .work import TensorJob
 
@@ -80,9 +81,17 @@ def load(
     tails: Tails | None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
+    read: dict[Path, LiveRank] | None = None,
 ) -> Loaded:
-    """Both dumps read and their calls paired; values are judged, tensors not yet. InputError, Cancelled."""
-    live = read_sides(pair, (target, golden), tails, progress, is_cancelled)
+    """Both dumps read and their calls paired; values are judged, tensors not yet. InputError, Cancelled.
+
+    read: dumps that have been read already, by path; new ones are put into it.
+    """
+    read = {} if read is None else read
+    if target.path not in read or golden.path not in read:
+        sides = read_sides(pair, (target, golden), tails, progress, is_cancelled)
+        read.update({target.path: sides[0], golden.path: sides[1]})
+    live = read[target.path], read[golden.path]
     dumps = [side.dump for side in live]
     problems = [problem for dump in dumps for problem in dump.problems]
     hierarchies = _Hierarchies(pair, live, tails, problems)
@@ -178,10 +187,15 @@ def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root:
     picked = np.flatnonzero(tensors.has_files & tensors.shape_equal & ~(tensors.n_elements == 0))
     jobs = []
     for i in picked.tolist():
+        row = int(tensors.index[i])
+        split = rows.splits.get(row)
+        if split is not None:
+            jobs.append(TensorJob(row, side_place(split.target), side_place(split.golden)))
+            continue
         target = place_of(rows.target, int(tensors.target[i]), target_root)
         golden = place_of(rows.golden, int(tensors.golden[i]), golden_root)
         if target is not None and golden is not None:
-            jobs.append(TensorJob(int(tensors.index[i]), target, golden))
+            jobs.append(TensorJob(row, target, golden))
     return jobs
 
 

@@ -14,6 +14,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
 
 from .roles import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
+from .rows import BY_STATISTICS
 from .verdict import ERROR
 
 if TYPE_CHECKING:
@@ -28,17 +29,25 @@ Place = tuple[int, int]
 """A call: place of its rank in the list of ranks, and its number in the pairing."""
 
 
-def carry_through_collectives(ranks: Sequence[RankComparison], walks: Sequence[Walk]) -> list[RankComparison]:
+def carry_through_collectives(
+    ranks: Sequence[RankComparison], walks: Sequence[Walk], known: Sequence[Mapping[int, Place]] = ()
+) -> list[RankComparison]:
     """The ranks with roles in which what a peer was given wrong is no origin here.
 
-    walks: for each rank its roles, given the calls that only carry. A rank is walked again when a peer turns
-    out to have been given bad inputs, until nothing changes. Cost: O(calls) where several ranks differ.
+    walks: for each rank its roles, given the calls that only carry. known: such calls of each rank, with what
+    they carry. A rank is walked again when a peer turns out to have been given bad inputs, until nothing
+    changes. Cost: O(calls) where several ranks differ.
     """
     found = list(ranks)
     if len(found) < 2 or not any(_differs(rank) for rank in found):
         return found
     meetings = [_meetings(rank) for rank in found]
     carried: list[dict[int, Place]] = [{} for _ in found]
+    if known:
+        carried = [dict(calls) for calls in known]
+        for place, calls in enumerate(carried):
+            if calls:
+                found[place] = replace(found[place], roles=walks[place](frozenset(calls)))
     for _ in found:
         before = [len(calls) for calls in carried]
         for place, here in enumerate(found):
@@ -162,12 +171,20 @@ def _same_module(peer: RankComparison, here: RankComparison, call: int) -> list[
 
 
 def _meetings(rank: RankComparison) -> Meetings:
-    """The target's meetings, by the calls of the pairing."""
+    """The target's meetings, by the calls of the pairing.
+
+    Ranks that make one tensor together meet in it where it is compared as a whole (partial sums, statistics).
+    """
     found = meetings_of(rank.target, rank.rank)
     steps = rank.rows.pairing.steps_of(len(rank.target.calls.names), is_target=True).tolist()
     place = {t: call for t, call in enumerate(steps) if call >= 0}
-    return replace(
-        found,
-        calls={meeting: place[t] for meeting, t in found.calls.items() if t in place},
-        of_call=dict(sorted((place[t], meetings) for t, meetings in found.of_call.items() if t in place)),
-    )
+    calls = {meeting: place[t] for meeting, t in found.calls.items() if t in place}
+    of_call = {place[t]: meetings for t, meetings in found.of_call.items() if t in place}
+    for row, split in rank.rows.splits.items():
+        call = int(rank.rows.pairing.row_call[row])
+        is_shared = split.target.cut.is_sum or rank.rows.basis[row] == BY_STATISTICS
+        if is_shared and len(split.group[0]) > 1 and call not in of_call:
+            name = rank.rows.pairing.name(rank.target, rank.golden, call)
+            of_call[call] = (("parts", name, split.group),)
+            calls[of_call[call][0]] = call
+    return replace(found, calls=calls, of_call=dict(sorted(of_call.items())))

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from npulse.core.cache import Cache
+from npulse.core.calls.live import LiveRank
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
@@ -44,6 +45,9 @@ from .roles import UNKNOWN_ROLE, Roles, assign_roles
 from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors, store_examination, store_measured
+from .splits.blame import innocent
+from .splits.group import RankGroup, groups_of
+from .splits.ranks import regroup
 from .totals import PairMetrics
 from .verdict import Criteria
 from .work import TensorJob, look_closer, measure
@@ -83,7 +87,8 @@ class Comparison:
     """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second.
 
     plugged: figures of metric plug-ins, where they were asked. own: what the target says of itself.
-    judged: of each rank, what a precision map was used for.
+    judged: of each rank, what a precision map was used for. groups: ranks of which one side holds
+    parts.
     """
 
     pair: CapturePair
@@ -94,6 +99,7 @@ class Comparison:
     plugged: tuple[PluggedFigure, ...] = ()
     own: OwnChecks = OwnChecks()
     judged: tuple[Judged, ...] = ()
+    groups: tuple[RankGroup, ...] = ()
 
     @property
     def is_growing(self) -> bool:
@@ -106,7 +112,8 @@ class Settings:
     """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler. tails:
     of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`.
     metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following.
-    steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype."""
+    steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype. ranks: which
+    target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1")."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_auto
@@ -119,6 +126,7 @@ class Settings:
     tails: Tails | None = None
     metrics: bool = False
     precision_map: PrecisionMap | None = None
+    ranks: str | None = None
     steps: tuple[tuple[int, int], ...] = ()
 
     def is_asked(self, artifact: Artifact) -> bool:
@@ -155,10 +163,14 @@ def compare_captures(
     A rank whose dump cannot be used, or that one side lacks, is a problem and the others are compared.
     Raises InputError where no rank can be, Cancelled on request.
     """
-    couples = [(t, g) for t, g in zip(pair.target, pair.golden, strict=True) if settings.is_asked(t)]
+    candidates = groups_of(pair, settings.ranks)
+    # which ranks a rank is compared with is known when the dumps have been read
+    asked = replace(settings, rank=None) if candidates else settings
+    couples = [(t, g) for t, g in zip(pair.target, pair.golden, strict=True) if asked.is_asked(t)]
     if pair.target and not couples:
         raise _nothing_asked_for(pair, settings)
-    dump_paths = [artifact.path for couple in couples for artifact in couple]
+    members = [couple for group in candidates for couple in (group.target, group.golden)]
+    dump_paths = list(dict.fromkeys(a.path for couple in (*couples, *members) for a in couple))
     cache = settings.cache if settings.tails is None else None
     last = Last.of(pair, couples, settings)
     again = None if last is None else last.as_now(pair, settings, progress, is_cancelled)
@@ -166,9 +178,11 @@ def compare_captures(
         return again
     as_read = remember.stamp(dump_paths) if cache else None
     problems: list[Problem] = []
-    loaded, couples = _load_all(pair, couples, settings, problems, progress, is_cancelled)
+    pair, loaded, couples, groups = _load_all(
+        pair, couples, candidates, settings, problems, progress, is_cancelled
+    )
     problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
-    problems += [p for one in loaded for p in one.problems]
+    problems += dict.fromkeys(p for one in loaded for p in one.problems)  # ranks may share a golden dump
     told = settings.precision_map
     judged = tuple(judge_by(told, one.rows, one.tensors, one.construct) for one in loaded) if told else ()
     all_jobs = [jobs_of(pair, one, is_followed=settings.tails is not None) for one in loaded]
@@ -191,9 +205,8 @@ def compare_captures(
                 unexamined.append(_Unexamined(rows, jobs, differing, found, key, one.known))
                 loaded[place] = one.with_open(n_open)
             settle_statistics(rows, tensors, settings.criteria)
-        comparison = _judge(
-            pair, couples, loaded, settings, problems, "first read" if unexamined else "complete"
-        )
+        stage = "first read" if unexamined else "complete"
+        comparison = replace(_judge(pair, couples, loaded, settings, problems, stage), groups=groups)
         if unexamined and settings.second_read:
             if on_update is not None:
                 on_update(comparison)
@@ -202,15 +215,13 @@ def compare_captures(
                 if cache and as_read == remember.stamp(dump_paths):
                     dumps = (part.rows.target, part.rows.golden)
                     remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
-    done = Comparison(
-        pair, comparison.ranks, settings.criteria, comparison.problems, "complete", judged=judged
-    )
+    done = replace(comparison, stage="complete", judged=judged)
     if settings.second_read and not done.is_growing:
         own = check_beside(pair, done.ranks, progress, is_cancelled)
         done = replace(done, own=own, problems=tuple(dict.fromkeys((*done.problems, *own.problems))))
-    if settings.tails is not None:
+    if settings.tails is not None and not groups:
         Last.keep(pair, couples, settings, done, loaded, all_jobs)
-    elif settings.metrics:
+    elif settings.metrics and settings.tails is None:
         if on_update is not None and metrics(is_cancelled)[0]:
             on_update(replace(done, stage="first read"))  # more figures are to come
         parts = [(one.rows.n_rows, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)]
@@ -253,36 +264,61 @@ def without_counterpart(pair: CapturePair, settings: Settings, is_growing: bool)
 def _load_all(
     pair: CapturePair,
     couples: Sequence[_Couple],
+    candidates: Sequence[RankGroup],
     settings: Settings,
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> tuple[list[Loaded], list[_Couple]]:
-    """What can be read, and its couples; the rest goes to `problems`. InputError if none can."""
+) -> tuple[CapturePair, list[Loaded], list[_Couple], tuple[RankGroup, ...]]:
+    """What can be read, and its couples; the rest goes to `problems`. InputError if none can.
+
+    Where the numbers of ranks differ and shapes say why, the couples are those of the groups.
+    """
+    read: dict[Path, LiveRank] = {}
+
+    def load_one(target: Artifact, golden: Artifact, pair_calls: PairCalls) -> Loaded:
+        return load(
+            pair,
+            target,
+            golden,
+            pair_calls=pair_calls,
+            criteria=settings.criteria,
+            tails=settings.tails,
+            progress=progress,
+            is_cancelled=is_cancelled,
+            read=read if candidates else None,
+        )
+
     loaded: list[Loaded] = []
     readable: list[_Couple] = []
     first: InputError | None = None
     for done, (target, golden) in enumerate(couples):
         progress(Progress("read", done, len(couples), "ranks"))
         try:
-            one = load(
-                pair,
-                target,
-                golden,
-                pair_calls=settings.pair_calls,
-                criteria=settings.criteria,
-                tails=settings.tails,
-                progress=progress,
-                is_cancelled=is_cancelled,
-            )
-            loaded.append(one)
+            loaded.append(load_one(target, golden, settings.pair_calls))
             readable.append((target, golden))
         except InputError as error:
             first = first or error
             problems.append(_problem_of(pair, error, target))
     if first is not None and not loaded:
         raise first
-    return loaded, readable
+    if not candidates:
+        return pair, loaded, readable, ()
+    try:
+        found = regroup(pair, readable, loaded, candidates, load_one, settings.pair_calls)
+    except InputError as error:  # a rank of a group cannot be read: the others are compared as they are
+        problems.append(_problem_of(pair, error, readable[0][0]))
+        return pair, loaded, readable, ()
+    problems += found.problems
+    asked = [place for place, (t, _) in enumerate(found.couples) if settings.rank in (None, t.rank)]
+    if not asked:
+        raise _nothing_asked_for(found.pair, settings)
+    return (
+        found.pair,
+        [found.loaded[place] for place in asked],
+        [found.couples[place] for place in asked],
+        found.groups,
+    )
 
 
 def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Problem:
@@ -394,10 +430,14 @@ def _judge(
                 growth=one.growth,
             )
         )
+    walked = carry_through_collectives(ranks, walks)
+    others = innocent(walked)
+    if any(others):
+        walked = carry_through_collectives(ranks, walks, others)
     told = tuple(
         replace(rank, stacks=stacks_beside(pair, one.sides[0], settings.tails, problems))
         if rank.roles.origins
         else rank
-        for rank, one in zip(narrow_non_finite(carry_through_collectives(ranks, walks)), loaded, strict=True)
+        for rank, one in zip(narrow_non_finite(walked), loaded, strict=True)
     )
     return Comparison(pair, told, settings.criteria, tuple(problems), stage)

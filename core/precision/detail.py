@@ -18,6 +18,7 @@ from .compare import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
 from .roles import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
+from .splits.view import TensorView
 from .texts import TEXTS
 from .verdict import REASONS
 from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
@@ -131,8 +132,8 @@ def where_lines(comparison: Comparison, rank: RankComparison, row: int, lang: La
 class ElementView:
     """The elements of one row: both files opened again, nothing kept of them but what is shown."""
 
-    target: TensorFile
-    golden: TensorFile
+    target: TensorFile | TensorView
+    golden: TensorFile | TensorView
     worst: Table
     map: ErrorMap
     histograms: Histograms

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from npulse.core.calls.content import content_of, inverse, producers
 
 from .rows import BY_STATISTICS, BY_TENSOR, FIRST_READ, LINKED, Rows
+from .splits.carried import given_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,15 @@ def link(rows: Rows) -> Links:
     """Find the producers of all inputs and outputs of both dumps."""
     pairing = rows.pairing
     content_target, content_golden = content_of(rows.target), content_of(rows.golden)
+    row_of_target = inverse(pairing.target_leaf, len(rows.target.leaves.call))
+    row_of_golden = inverse(pairing.golden_leaf, len(rows.golden.leaves.call))
+    for row in given_on(rows):  # what is read behind a collective is what it made
+        row_of_target[pairing.target_leaf[row]] = row_of_golden[pairing.golden_leaf[row]] = row
     return Links(
         producers(rows.target, content_target),
         producers(rows.golden, content_golden),
-        inverse(pairing.target_leaf, len(rows.target.leaves.call)),
-        inverse(pairing.golden_leaf, len(rows.golden.leaves.call)),
+        row_of_target,
+        row_of_golden,
         content_target,
         content_golden,
     )

@@ -14,6 +14,8 @@ from npulse.core.calls.live import KnownTensors, LiveRank
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, Dump
 
 from .pairing import Ints, Pairing
+from .splits.model import PartsPlace
+from .splits.place import places_of
 from .work import Examined, Measured, TensorJob
 
 _GRAD_PLACEHOLDER = ".parameters_grad"
@@ -98,7 +100,11 @@ class Known(KnownTensors[TensorJob]):
     """Pairs of tensors that were measured and examined at earlier looks."""
 
     def __init__(self) -> None:
-        super().__init__(lambda job: (job.target, job.golden))
+        super().__init__(lambda job: (*places_of(job.target), *places_of(job.golden)))
+
+    def _name(self, job: TensorJob) -> tuple[str, ...]:
+        cuts = [repr(side.cut) for side in (job.target, job.golden) if isinstance(side, PartsPlace)]
+        return (*super()._name(job), *cuts)
 
     def measured(self, job: TensorJob) -> Measured | None:
         """The first read; None where it is to be made."""

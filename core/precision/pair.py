@@ -17,6 +17,7 @@ from npulse.core.formats.tensors.open import TensorReader
 
 from ..progress import IsCancelled, check, never_cancelled
 from .kernel import BLOCK, PairMetrics, Totals, add_block, block_elements, metrics_of
+from .splits.view import TensorView
 
 Raw = npt.NDArray[Any]
 
@@ -44,7 +45,7 @@ class TensorArray:
         return self.values
 
 
-Side = TensorFile | TensorArray
+Side = TensorFile | TensorArray | TensorView
 
 
 class _Buffers(threading.local):
@@ -58,7 +59,10 @@ _buffers = _Buffers()
 
 
 def compare_files(
-    target: TensorFile, golden: TensorFile, *, is_cancelled: IsCancelled = never_cancelled
+    target: TensorFile | TensorView,
+    golden: TensorFile | TensorView,
+    *,
+    is_cancelled: IsCancelled = never_cancelled,
 ) -> PairMetrics:
     """All one-pass figures of two tensor files of equal shape. Each byte is read once.
 
@@ -103,10 +107,32 @@ def pair_blocks(
 
 def _reader(side: Side, number: int, stack: ExitStack) -> Callable[[int, int], Raw]:
     """A function (first element, how many) -> flat block in the carrier."""
+    if isinstance(side, TensorView):
+        return side.read([reader_of(part, stack) for part in side.parts])
     if isinstance(side, TensorFile) and side.is_contiguous:
         reader = stack.enter_context(TensorReader(side))
         buffer = _buffers.sides[number]
         return lambda first, size: reader.read_into(buffer, first, size)
+    return _of_array(side)
+
+
+def reader_of(file: TensorFile, stack: ExitStack) -> Callable[[int, int], Raw]:
+    """As the blocks of `pair_blocks`, of one file and in a buffer of its own; stack: closes the file."""
+    if not file.is_contiguous:
+        return _of_array(file)
+    reader = stack.enter_context(TensorReader(file))
+    buffer = bytearray()
+
+    def read(first: int, size: int) -> Raw:
+        nonlocal buffer
+        if len(buffer) < size * file.dtype.itemsize:
+            buffer = bytearray(size * file.dtype.itemsize)
+        return reader.read_into(buffer, first, size)
+
+    return read
+
+
+def _of_array(side: TensorFile | TensorArray) -> Callable[[int, int], Raw]:
     array = side.array()
     if array.dtype != side.dtype.carrier:
         raise ValueError(f"an array of {array.dtype} is no {side.dtype.name}")

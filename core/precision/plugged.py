@@ -14,13 +14,24 @@ from npulse.core.plugins.metrics import MAX_ELEMENTS, Measuring, Metric
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 
 from .rows import FIGURES
+from .splits.view import TensorView
 from .work import TensorJob, open_side
+
+_Tensor = TensorFile | TensorView
 
 TAKEN = frozenset(
     (
         *FIGURES,
         *("rank", "step", "call", "operator", "module", "calls", "io", "target", "golden", "dtype_target"),
-        *("dtype_golden", "shape_target", "shape_golden", "max_abs_error_index", "pattern", "basis"),
+        *(
+            "dtype_golden",
+            "shape_target",
+            "shape_golden",
+            "max_abs_error_index",
+            "pattern",
+            "layout",
+            "basis",
+        ),
         *("state", "role", "verdict", "reason", "norm_ratio_low", "norm_ratio_high"),
     )
 )
@@ -102,7 +113,7 @@ def measured_by_plugins(
         return tuple(found), tuple(problems)
 
 
-def _opened(job: TensorJob) -> tuple[TensorFile, TensorFile] | None:
+def _opened(job: TensorJob) -> tuple[_Tensor, _Tensor] | None:
     """Both files where they can be compared; the first read has told what is wrong with the others."""
     try:
         target, golden = open_side(job.target), open_side(job.golden)
@@ -111,7 +122,7 @@ def _opened(job: TensorJob) -> tuple[TensorFile, TensorFile] | None:
     return (target, golden) if target.shape == golden.shape and target.n_elements else None
 
 
-def _elements(side: TensorFile) -> npt.NDArray[np.float64] | None:
+def _elements(side: _Tensor) -> npt.NDArray[np.float64] | None:
     try:
         array = widen(side.array(), side.dtype)
     except TensorError:

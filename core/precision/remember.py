@@ -16,6 +16,8 @@ from npulse.core.formats.msprobe.records import Dump
 from .elements import Concentration, Examination
 from .patterns import Pattern
 from .rows import BASES, FIGURES, Rows
+from .splits.model import PartsPlace
+from .splits.place import places_of
 from .verdict import REASONS, VERDICTS
 from .work import TensorJob
 
@@ -35,10 +37,12 @@ def key(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> str | None:
     """
     if not jobs:
         return None
-    files = [dump.path for dump in dumps]
+    files, parts = [dump.path for dump in dumps], list[str]()
     for job in jobs:
-        files += [job.target.path, job.golden.path]
-    parts = [side.identity for job in jobs for side in (job.target, job.golden) if side.file is not None]
+        places = [place for side in (job.target, job.golden) for place in places_of(side)]
+        files += [place.path for place in places]
+        parts += [place.identity for place in places if place.file is not None]
+        parts += [repr(side.cut) for side in (job.target, job.golden) if isinstance(side, PartsPlace)]
     # the names of the figures belong to the key: a new one makes every older entry useless
     return key_of(VERSION, files, FIGURES, parts)
 

@@ -21,6 +21,7 @@ from .parameters import look_at, parameter_findings, parameter_lines
 from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
 from .rows import BASES
+from .splits.report import split_findings
 from .table import precision_table
 from .texts import TEXTS
 from .told import told
@@ -79,6 +80,7 @@ def _of_calls(comparison: Comparison, lang: Lang) -> list[Finding]:
         *_above_rounding(comparison, lang),
         *_other_content(comparison, lang),
         *plugged_findings(comparison, lang),
+        *split_findings(comparison, lang),
         *own_findings((one for one in comparison.own.seen if one.severity == "note"), lang),
         *_notes(comparison, lang),
         *_pending(comparison, lang),

@@ -12,6 +12,7 @@ from npulse.core.formats.msprobe.records import SCALAR, TENSOR, Dump, LeafColumn
 from npulse.core.formats.tensors import Dtype, dtype_of
 
 from .pairing import Pairing
+from .splits.model import Split
 from .statistics import StatisticsRows
 from .verdict import REASON, UNKNOWN
 
@@ -61,7 +62,11 @@ COUNTS = frozenset(n for n in FIGURES if n.startswith(("n_", "nan_", "inf_", "no
 
 @dataclass(slots=True)
 class Rows:
-    """Mutable while a comparison runs; one entry a row of `pairing`. Only `compare.py` writes into it."""
+    """Mutable while a comparison runs; one entry a row of `pairing`. Only `compare.py` writes into it.
+
+    splits: rows whose sides are made of parts. carried: side code in its collective of rows in which a
+    collective of one side alone stands against the tensor of the other side that it carries.
+    """
 
     pairing: Pairing
     target: Dump
@@ -74,6 +79,8 @@ class Rows:
     patterns: dict[int, Any] = field(default_factory=dict)
     examinations: dict[int, Any] = field(default_factory=dict)
     stored_dtypes: dict[int, tuple[str, str]] = field(default_factory=dict)
+    splits: dict[int, Split] = field(default_factory=dict)
+    carried: dict[int, int] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -110,10 +117,14 @@ class Rows:
         found = self.target_sides()
         alone = found < 0
         found[alone] = self.golden.leaves.side[self.pairing.golden_leaf[alone]]
+        for row, side in self.carried.items():
+            found[row] = side
         return found
 
     def side(self, row: int) -> int:
         """Side code of one row's leaf."""
+        if row in self.carried:
+            return self.carried[row]
         leaves, leaf = self._either(row)
         return int(leaves.side[leaf])
 
@@ -190,7 +201,7 @@ def tensor_rows(rows: Rows) -> TensorRows:
     numel_t, numel_g = _sizes(lt), _sizes(lg)
     exact_t, round_t, small_t = _traits(lt)
     exact_g, round_g, small_g = _traits(lg)
-    return TensorRows(
+    found = TensorRows(
         index=both.astype(np.int64),
         target=t,
         golden=g,
@@ -203,6 +214,19 @@ def tensor_rows(rows: Rows) -> TensorRows:
         smallest=np.maximum(_pick(small_t, lt.dtype[t]), _pick(small_g, lg.dtype[g])),
         has_files=(lt.data_name[t] >= 0) & (lg.data_name[g] >= 0),
     )
+    _regroup(rows, found)
+    return found
+
+
+def _regroup(rows: Rows, tensors: TensorRows) -> None:
+    """Rows whose tensors are put together of parts: of one shape, with or without files as all parts are."""
+    places = np.searchsorted(tensors.index, list(rows.splits))
+    for place, split in zip(places.tolist(), rows.splits.values(), strict=True):
+        parts = (*split.target.parts, *split.golden.parts)
+        has_files = all(part.dump.leaves.data_name[part.leaf] >= 0 for part in parts)
+        tensors.shape_equal[place] = tensors.shape_known[place] = True
+        tensors.has_files[place] = has_files
+        tensors.n_elements[place] = split.n_compared if has_files else split.target.n_elements
 
 
 def statistics_rows(rows: Rows, tensors: TensorRows, pick: npt.NDArray[np.bool_]) -> StatisticsRows:
@@ -213,11 +237,19 @@ def statistics_rows(rows: Rows, tensors: TensorRows, pick: npt.NDArray[np.bool_]
     sums_t, sums_g = _shared_codes(lt.checksums, lg.checksums)
     sum_t, sum_g = _pick(sums_t, lt.checksum[t]), _pick(sums_g, lg.checksum[g])
     comparable = (lt.checksum[t] >= 0) & (lg.checksum[g] >= 0) & tensors.dtype_equal[pick]
+    values = [lt.statistics[t], lg.statistics[g]]
+    has = [(leaves.present[at][:, None] >> bits & 1).astype(np.bool_) for leaves, at in ((lt, t), (lg, g))]
+    if rows.splits:
+        for place, row in enumerate(tensors.index[pick].tolist()):
+            if (split := rows.splits.get(row)) is not None:
+                comparable[place] = False
+                for side, told in enumerate((split.target, split.golden)):
+                    values[side][place], has[side][place] = told.statistics, told.has
     return StatisticsRows(
-        target=lt.statistics[t],
-        golden=lg.statistics[g],
-        has_target=(lt.present[t][:, None] >> bits & 1).astype(np.bool_),
-        has_golden=(lg.present[g][:, None] >> bits & 1).astype(np.bool_),
+        target=values[0],
+        golden=values[1],
+        has_target=has[0],
+        has_golden=has[1],
         n_elements=tensors.n_elements[pick],
         unit_roundoff=tensors.unit_roundoff[pick],
         smallest=tensors.smallest[pick],

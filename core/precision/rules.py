@@ -186,6 +186,28 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        "precision.split",
+        "note",
+        ("ranks hold parts of what the other side has whole", "各 rank 只持有另一侧完整张量的一部分"),
+        (
+            "The two jobs have unlike numbers of ranks, and shapes say that one side holds parts (tensor or sequence "
+            "parallel). Parts are put together, or compared with the piece that they should be; sums before an "
+            "all_reduce are added up. Which way it was split is told by the elements, else by leaves like it: column "
+            "`layout`. Collectives that one side alone needs stand against the tensor that they carry.",
+            "两侧 rank 数不同，且形状表明一侧只持有一部分（张量并行或序列并行）。比较前先拼接，或与其对应的片段比较；"
+            "all_reduce 之前的部分和先求和。切分方式由元素判断，否则由同类张量判断，见 `layout` 列。仅一侧需要的集合通信与其所承载的张量比较。",
+        ),
+        (
+            "one axis a whole multiple of the other side's (padding of less than 128 entries a rank allowed)",
+            "某一维是另一侧的整数倍（每个 rank 允许不足 128 的填充）",
+        ),
+        _OWN,
+        (
+            "--ranks '0,1:0;2,3:1' says which ranks belong together",
+            "--ranks '0,1:0;2,3:1' 指定哪些 rank 对应",
+        ),
+    ),
+    Rule(
         "precision.pending",
         "note",
         ("the capture is still being written", "采集仍在写入"),

@@ -268,6 +268,7 @@ def settings_of(options: AnalysisOptions) -> Settings:
         cache=options.cache,
         tails=options.tails,
         precision_map=read_precision_map(options.precision_map) if options.precision_map else None,
+        ranks=options.ranks,
     )
 
 

@@ -141,6 +141,9 @@ def settle_statistics(rows: Rows, tensors: TensorRows, criteria: Criteria) -> No
     rows.basis[index] = BY_STATISTICS
     rows.verdict[index] = result.judgement.verdict
     rows.reason[index] = result.judgement.reason
+    for row, split in rows.splits.items():
+        if split.is_sum and rows.reason[row] == REASON["not-recorded"]:
+            rows.reason[row] = REASON["partial-sum"]
     for name, values in (
         ("norm_ratio", result.norm_ratio),
         ("rel_l2_at_least", result.rel_l2_at_least),
@@ -159,6 +162,13 @@ def _statistics_extremes(rows: Rows, index: Any) -> None:
     ):
         known = (leaves.present[at] & 3 == 3) & (leaves.kind[at] == TENSOR)
         rows.put(name, index[known], np.abs(leaves.statistics[at[known], :2]).max(axis=1, initial=0))
+    judged = set(index.tolist())
+    for row, split in rows.splits.items():
+        for name, side in (("absmax_target", split.target), ("absmax_golden", split.golden)):
+            if row in judged and side.has[:2].all():
+                rows.put(name, row, np.abs(side.statistics[:2]).max())
+            elif row in judged:
+                rows.computed[name][row] = False
 
 
 def store_examination(rows: Rows, result: Examined) -> None:

@@ -41,6 +41,7 @@ def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
         *(_plugged(figure) for figure in comparison.plugged),
         _index_column(ranks),
         _text("pattern", ranks, _patterns),
+        _text("layout", ranks, _layouts),
         _coded("basis", [r.rows.basis for r in ranks], BASES),
         Column("state", "text", _joined([_state(r) for r in ranks]), labels=STATES, is_internal=True),
         _coded("role", [r.roles.row for r in ranks], ROLES),
@@ -173,6 +174,15 @@ def _index_column(ranks: Sequence[RankComparison]) -> Column:
             part[row] = str(list(seen.max_abs_error_index)).replace(" ", "")
         texts += part
     return text_column("max_abs_error_index", texts)
+
+
+def _layouts(rank: RankComparison) -> Codes:
+    """How a tensor is laid out over ranks of which the other side has another number."""
+    words: dict[str, int] = {}
+    codes = np.full(rank.rows.n_rows, -1, np.int64)
+    for row, split in rank.rows.splits.items():
+        codes[row] = words.setdefault(split.layout, len(words))
+    return codes, list(words) or [""]
 
 
 def _patterns(rank: RankComparison) -> Codes:

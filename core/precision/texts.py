@@ -207,6 +207,19 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} rows could not be compared: {reasons}.",
         "{n} 行无法比较：{reasons}。",
     ),
+    "split-note": (
+        "ranks hold parts of what the other side has whole: {groups} ({why}). {n} tensors were regrouped before they "
+        "were compared: {layouts}.",
+        "各 rank 持有另一侧完整张量的一部分：{groups}（{why}）。比较前已重组 {n} 个张量：{layouts}。",
+    ),
+    "split-by-numbers": ("by their numbers, as the shapes allow", "按编号对应，与形状相符"),
+    "split-by-map": ("as --ranks says", "按 --ranks 指定"),
+    "split-group": ("target rank {target} = golden rank {golden}", "目标 rank {target} = 标杆 rank {golden}"),
+    "next-split-note": (
+        "If other ranks belong together, say so: --ranks 'TARGET,TARGET:GOLDEN;...'. How each tensor was put together "
+        "stands in the column layout.",
+        "若对应关系不同，请用 --ranks 'TARGET,TARGET:GOLDEN;...' 指定。每个张量的重组方式见 layout 列。",
+    ),
     "next-above-rounding": (
         "Look here only if the end result is wrong and nothing else explains it.",
         "仅当最终结果错误且无其他解释时再看。",
@@ -367,6 +380,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-no-golden": ("no golden capture", "没有标杆"),
     "reason-norm-unknown": ("Max or Min far apart, Norm not recorded", "Max/Min 相差大，Norm 未记录"),
     "reason-within-criteria": ("within the criteria", "在阈值内"),
+    "reason-split": ("a size, as large as this rank's part", "尺寸，与本 rank 持有的部分相符"),
+    "reason-partial-sum": (
+        "the ranks add up to it, which statistics do not tell",
+        "各 rank 之和才是完整结果，统计量无法判断",
+    ),
     "reason-pending": ("not compared yet", "尚未比较"),
     # labels of places and figures
     "label-target": ("target", "目标"),
@@ -482,6 +500,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "figure-max_abs_error_index": ("place of the largest |target - golden|", "最大 |目标 - 标杆| 的位置"),
     "figure-pattern": ("how the bad elements lie", "异常元素的分布模式"),
+    "figure-layout": (
+        "how the tensor is split over ranks of which the other side has another number",
+        "张量在 rank 间的切分方式（两侧 rank 数不同）",
+    ),
     "figure-basis": (
         "what the verdict rests on: elements, statistics, a value",
         "结论的依据：元素、统计量或值",

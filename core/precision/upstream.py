@@ -121,6 +121,9 @@ class Upstream:
         return Source(passed=tuple(passed))
 
     def _call_of_leaf(self, side: int, leaf: int) -> int:
+        row = int(self._rows_of[side][leaf])
+        if row >= 0:
+            return int(self._pairing.row_call[row])
         return int(self._call_of[side][self._dumps[side].leaves.call[leaf]])
 
     def _is_handed_on(self, side: int, leaf: int, call: int) -> bool:

@@ -47,6 +47,8 @@ REASONS = (
     "norm-unknown",  # Max or Min is beyond the criterion; Norm, which would tell, was not recorded
     "error-threshold",  # an error figure is beyond a limit that the user gave
     "within-criteria",  # no error; the figures do not tell whether it is rounding
+    "split",  # a size that is the part of one rank
+    "partial-sum",  # ranks add up to it, which statistics do not tell
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

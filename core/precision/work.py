@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from npulse.core.calls.tensors import TensorPlace as TensorSide
-from npulse.core.calls.tensors import open_place as open_side
-from npulse.core.calls.tensors import problem_of
+from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
 from npulse.core.findings import Problem
 from npulse.core.formats.tensors import Dtype, TensorError, TensorFile
 
 from .elements import Examination, examine
 from .pair import compare_files
 from .patterns import Pattern, pattern
+from .splits.model import PartsPlace
+from .splits.place import open_parts
+from .splits.view import TensorView
 from .totals import PairMetrics
 
 __all__ = [
@@ -30,6 +31,15 @@ __all__ = [
     "open_side",
     "problem_of",
 ]
+
+
+TensorSide = TensorPlace | PartsPlace
+"""Where a side of a row lies: one file, or the parts that make it."""
+
+
+def open_side(place: TensorSide) -> TensorFile | TensorView:
+    """The tensor that lies there, nothing of its elements read; raises TensorError."""
+    return open_parts(place) if isinstance(place, PartsPlace) else open_place(place)
 
 
 class TensorJob(NamedTuple):
@@ -65,7 +75,7 @@ class Examined(NamedTuple):
 
 def measure(job: TensorJob) -> Measured:
     """All one-pass metrics of a pair. Each byte is read once."""
-    files: list[TensorFile] = []
+    files: list[TensorFile | TensorView] = []
     problems: list[Problem] = []
     for side in (job.target, job.golden):
         try:
@@ -81,9 +91,13 @@ def measure(job: TensorJob) -> Measured:
         metrics = compare_files(target, golden)
     except TensorError as error:
         return Measured(job.row, None, (problem_of(error, job.target, job.golden),))
-    is_as_declared = all(file.dtype.name == file.declared.name for file in files)
+    is_as_declared = all(_is_as_declared(file) for file in files)
     stored = None if is_as_declared else (target.dtype.name, golden.dtype.name)
     return Measured(job.row, metrics, coarser=coarser_of(target, golden), stored=stored)
+
+
+def _is_as_declared(file: TensorFile | TensorView) -> bool:
+    return file.is_as_declared if isinstance(file, TensorView) else file.dtype.name == file.declared.name
 
 
 def look_closer(job: tuple[TensorJob, PairMetrics]) -> Examined:
@@ -98,7 +112,7 @@ def look_closer(job: tuple[TensorJob, PairMetrics]) -> Examined:
     return Examined(tensor_job.row, examination, pattern(metrics, examination, coarser_of(target, golden)))
 
 
-def coarser_of(target: TensorFile, golden: TensorFile) -> Dtype:
+def coarser_of(target: TensorFile | TensorView, golden: TensorFile | TensorView) -> Dtype:
     """The declared dtype whose rounding is the larger one: it sets the scale of what may differ."""
     a, b = target.declared, golden.declared
     return a if a.unit_roundoff >= b.unit_roundoff else b

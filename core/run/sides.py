@@ -367,6 +367,11 @@ def _align_ranks(target: Sequence[Artifact], golden: Sequence[Artifact], *, is_c
     if len(target) == 1 and len(golden) == 1:
         ranks = {_rank(target[0]), _rank(golden[0])}
         return [(target[0], golden[0])] if is_chosen or len(ranks) == 1 or None in ranks else []
+    for lone, others in ((target, golden), (golden, target)):
+        # a job of one process against one of several: which of them hold parts is for their shapes to say
+        if len(lone) == 1 and _rank(lone[0]) is None and len(others) > 1:
+            first = min(others, key=lambda artifact: -1 if artifact.rank is None else artifact.rank)
+            return [(lone[0], first) if lone is target else (first, lone[0])]
     by_rank: list[dict[int | None, list[Artifact]]] = [{}, {}]
     for ranks_of, side in zip(by_rank, (target, golden), strict=True):
         for artifact in side:

@@ -71,7 +71,7 @@ def run(argv: list[str]) -> int:
 _VALUE_OPTIONS = frozenset(
     (
         *("--lang", "--jobs", "--pane", "--format", "--output", "-o", "--criteria", "--round", "--pair"),
-        *("--rank", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
+        *("--rank", "--ranks", "--step", "--cluster", "--source-root", "--top", "--by", "--round-b"),
         *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
         *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
         *("--port", "--host", "--token", "--title", "-t", "--run", "--mark-baseline"),

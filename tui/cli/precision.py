@@ -25,6 +25,7 @@ class PrecisionOptions:
     compare_mode: str | None = None
     operator: str | None = None
     by_rank: bool = False
+    ranks: str | None = None
     layers: tuple[str, ...] = ()
     inputs: bool = False
     precision_map: str | None = None
@@ -39,6 +40,7 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
         "compare_mode": own.compare_mode,
         "operator": own.operator,
         "by_rank": own.by_rank,
+        "ranks": own.ranks,
         "layers": own.layers,
         "inputs": own.inputs,
         "precision_map": own.precision_map,

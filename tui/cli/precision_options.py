@@ -33,6 +33,10 @@ OperatorOption = Annotated[
     str | None, typer.Option("--operator", help="This call, module or API alone (globs: '*linear*').")
 ]
 ByRankOption = Annotated[bool, typer.Option("--by-rank", help="With --operator: the ranks side by side.")]
+RanksOption = Annotated[
+    str | None,
+    typer.Option("--ranks", help="TARGET:GOLDEN ranks where a side has them in parts: '0,1:0;2,3:1'."),
+]
 LayerOption = Annotated[
     list[str] | None, typer.Option("--layer", help="Figures of these calls alone, as '*conv*'; several.")
 ]

@@ -40,6 +40,7 @@ _HEADINGS: dict[str, tuple[str, str]] = {
     "ulp_max": ("ulp", "ulp"),
     "passes_at": ("passes at", "通过容差"),
     "pattern": ("pattern", "模式"),
+    "layout": ("layout", "切分"),
     "reason": ("reason", "原因"),
     "n_different": ("differing", "不同元素"),
     "module": ("module", "模块"),
@@ -56,7 +57,8 @@ _HEADINGS: dict[str, tuple[str, str]] = {
 
 _ORDER = (
     "operator", "io", "state", "reason", "cosine", "max_abs_error", "rel_l2", "norm_ratio", "rel_l2_at_least",
-    "pattern", "ratio_below_1e3", "shape_target", "dtype_target", "ulp_max", "passes_at", "rank", "step",
+    "pattern", "layout", "ratio_below_1e3", "shape_target", "dtype_target", "ulp_max", "passes_at", "rank",
+    "step",
 )  # fmt: skip
 """Display order; columns that are not named here follow in the table's own order."""
 

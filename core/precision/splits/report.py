@@ -1,0 +1,58 @@
+"""What is told of ranks that hold parts: which belong together, what was regrouped, and why so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from npulse.core.findings import Finding
+from npulse.core.text import Lang, say
+
+from ..pairing import DOUBTFUL
+from ..texts import TEXTS
+from .group import RankGroup
+
+if TYPE_CHECKING:
+    from ..compare import Comparison
+
+SHOWN = 6
+"""Groups and layouts that are named."""
+
+
+def split_findings(comparison: Comparison, lang: Lang) -> list[Finding]:
+    """One note for all groups; nothing where both sides have the same ranks."""
+    if not comparison.groups:
+        return []
+    splits = [split for rank in comparison.ranks for split in rank.rows.splits.values()]
+    layouts = Counter(split.layout.split(",")[0] for split in splits)
+    n_doubtful = sum(split.confidence <= DOUBTFUL for split in splits)
+    why = "split-by-map" if comparison.groups[0].why == "map" else "split-by-numbers"
+    return [
+        Finding(
+            area="precision",
+            severity="note",
+            rule="precision.split",
+            role="ok",
+            subject=_listed([_group(group, lang) for group in comparison.groups]),
+            message=say(
+                TEXTS,
+                "split-note",
+                lang,
+                groups=_listed([_group(group, lang) for group in comparison.groups]),
+                why=say(TEXTS, why, lang),
+                n=len(splits),
+                layouts=_listed([f"{n} x {layout}" for layout, n in layouts.most_common()]),
+            ),
+            next_step=say(TEXTS, "next-split-note", lang),
+            figures={"n_groups": len(comparison.groups), "n_tensors": len(splits), "n_doubtful": n_doubtful},
+        )
+    ]
+
+
+def _group(group: RankGroup, lang: Lang) -> str:
+    target, golden = (" + ".join(map(str, ranks)) for ranks in group.ranks)
+    return say(TEXTS, "split-group", lang, target=target, golden=golden)
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(words[:SHOWN]) + (", ..." if len(words) > SHOWN else "")

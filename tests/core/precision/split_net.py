@@ -1,0 +1,161 @@
+"""A two-layer transformer over tensor-parallel ranks in numpy, dumped as msprobe does, with a fault or none.
+
+Every rank computes with its own parts of the weights, as Megatron's layers do: vocabulary, column (fused q, k
+and v with fewer key heads; fused gate and up), row with an all_reduce behind it. With one rank it is the
+golden model: no collectives, all weights whole.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .faulty_net import Fault, Leaf, Net
+
+Array = npt.NDArray[Any]
+HIDDEN, FFN, VOCABULARY, TOKENS = 32, 48, 96, 10
+HEADS, KEY_HEADS, SIZE = 8, 4, 4
+NO_FAULT = Fault()
+
+
+def weight(name: str, *shape: int) -> Array:
+    """A whole weight."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype(np.float32)
+
+
+def column(whole: Array, rank: int, n: int, blocks: Sequence[int] | None = None) -> Array:
+    """A rank's rows of a weight; blocks: sizes of parts of it that are each split."""
+    ends = np.cumsum(blocks if blocks else [len(whole)])
+    parts = np.split(whole, ends[:-1])
+    return np.concatenate([np.split(part, n)[rank] for part in parts])
+
+
+def row(whole: Array, rank: int, n: int) -> Array:
+    return np.ascontiguousarray(np.split(whole, n, axis=1)[rank])
+
+
+class Job:
+    """All ranks of one tensor-parallel job, run in step."""
+
+    def __init__(
+        self, n: int, fault: Fault = NO_FAULT, at_rank: int = 0, *, is_golden: bool = False, padded: int = 0
+    ) -> None:
+        self.n = n
+        self.padded = padded
+        self.nets = [
+            Net(fault if rank == at_rank else NO_FAULT, rank=rank, is_golden=is_golden) for rank in range(n)
+        ]
+
+    def call(
+        self, api: str, forward: Callable[..., Array], *inputs: Sequence[Any] | Any, **more: Any
+    ) -> list[Leaf]:
+        """The same call on every rank; inputs: a list with one entry a rank, or the same for all."""
+        return [
+            net.call(api, forward, [x[rank] if isinstance(x, list) else x for x in inputs], **more)
+            for rank, net in enumerate(self.nets)
+        ]
+
+    def of_ranks(self, name: str, cut: Callable[[int], Array]) -> list[Leaf]:
+        found = []
+        for rank, net in enumerate(self.nets):
+            value = np.ascontiguousarray(cut(rank))
+            if net.is_at("parameter", name):
+                value = value * np.float32(1.5)
+            found.append(Leaf(value))
+        return found
+
+    def linear(self, x: list[Leaf], w: list[Leaf]) -> list[Leaf]:
+        return self.call("Functional.linear", lambda a, b: a @ b.T, x, w)
+
+    def reduced(self, x: list[Leaf]) -> list[Leaf]:
+        if self.n == 1:
+            return x
+        total = np.sum([leaf.value for leaf in x], axis=0, dtype=np.float32)
+        return self.call("Distributed.all_reduce", lambda _: total, x)
+
+    def norm(self, name: str, x: list[Leaf]) -> list[Leaf]:
+        gain = self.of_ranks(name, lambda _: 1 + weight(name, HIDDEN))
+
+        def forward(a: Array, w: Array) -> Array:
+            return np.asarray(a / np.sqrt((a * a).mean(-1, keepdims=True) + np.float32(1e-6)) * w)
+
+        return self.call("NPU.npu_rms_norm", forward, x, gain)
+
+    def attention(self, path: str, x: list[Leaf]) -> list[Leaf]:
+        n = self.n
+        sizes = (HEADS * SIZE, KEY_HEADS * SIZE, KEY_HEADS * SIZE)
+        whole = weight(f"{path}.qkv", sum(sizes), HIDDEN)
+        qkv = self.linear(x, self.of_ranks(f"{path}.qkv", lambda r: column(whole, r, n, sizes)))
+        q_size, k_size = HEADS // n * SIZE, KEY_HEADS // n * SIZE
+
+        def heads(first: int, size: int, copies: int) -> Callable[[Array], Array]:
+            def cut(a: Array) -> Array:
+                part = a[:, first : first + size].reshape(len(a), -1, SIZE).transpose(1, 0, 2)
+                return np.ascontiguousarray(np.repeat(part, copies, axis=0))
+
+            return cut
+
+        copies = HEADS // KEY_HEADS
+        q = self.call("Tensor.permute", heads(0, q_size, 1), qkv)
+        k = self.call("Tensor.permute", heads(q_size, k_size, copies), qkv)
+        v = self.call("Tensor.permute", heads(q_size + k_size, k_size, copies), qkv)
+        scores = self.call("Torch.bmm", lambda a, b: a @ b.transpose(0, 2, 1) / np.float32(2), q, k)
+        shares = self.call("Functional.softmax", _softmax, scores)
+        mixed = self.call("Torch.bmm", lambda a, b: a @ b, shares, v)
+        flat = self.call(
+            "Tensor.reshape",
+            lambda a, size: np.ascontiguousarray(a.transpose(1, 0, 2).reshape(len(a[0]), size)),
+            mixed,
+            q_size,
+        )
+        out = weight(f"{path}.out", HIDDEN, HEADS * SIZE)
+        return self.reduced(self.linear(flat, self.of_ranks(f"{path}.out", lambda r: row(out, r, n))))
+
+    def mlp(self, path: str, x: list[Leaf]) -> list[Leaf]:
+        n = self.n
+        whole = weight(f"{path}.gate_up", 2 * FFN, HIDDEN)
+        both = self.linear(x, self.of_ranks(f"{path}.gate_up", lambda r: column(whole, r, n, (FFN, FFN))))
+        h = self.call("NPU.npu_swiglu", _swiglu, both)
+        down = weight(f"{path}.down", HIDDEN, FFN)
+        return self.reduced(self.linear(h, self.of_ranks(f"{path}.down", lambda r: row(down, r, n))))
+
+    def run(self) -> Job:
+        ids = np.random.default_rng(3).integers(0, VOCABULARY, TOKENS)
+        table = weight("embed", VOCABULARY, HIDDEN)
+        start = VOCABULARY // self.n
+
+        def embed(i: Array, w: Array, rank: int) -> Array:
+            here = (i >= rank * start) & (i < (rank + 1) * start)
+            return np.where(here[:, None], w[np.where(here, i - rank * start, 0)], np.float32(0))
+
+        x = [
+            net.call("Functional.embedding", lambda i, w, r=rank: embed(i, w, r), [Leaf(ids), w])
+            for rank, (net, w) in enumerate(
+                zip(self.nets, self.of_ranks("embed", lambda r: column(table, r, self.n)), strict=True)
+            )
+        ]
+        x = self.reduced(x)
+        for layer in range(2):
+            h = self.attention(f"layers.{layer}.attn", self.norm(f"layers.{layer}.norm", x))
+            x = self.call("Tensor.__add__", lambda a, b: a + b, x, h)
+            h = self.mlp(f"layers.{layer}.mlp", self.norm(f"layers.{layer}.norm2", x))
+            x = self.call("Tensor.__add__", lambda a, b: a + b, x, h)
+        head = np.zeros((VOCABULARY + self.padded, HIDDEN), np.float32)
+        head[:VOCABULARY] = weight("head", VOCABULARY, HIDDEN)
+        self.linear(self.norm("last", x), self.of_ranks("head", lambda r: column(head, r, self.n)))
+        return self
+
+
+def _softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return np.asarray(e / e.sum(-1, keepdims=True))
+
+
+def _swiglu(x: Array) -> Array:
+    gate, up = np.split(x, 2, axis=-1)
+    return np.asarray(gate / (1 + np.exp(-np.maximum(gate, -80))) * up)

@@ -1,0 +1,157 @@
+"""Jobs of unlike numbers of ranks: regrouped before they are compared, origins with the right rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from npulse.core.errors import UsageError
+from npulse.core.precision.compare import Comparison, Settings, compare_captures
+from npulse.core.precision.pairing import EVIDENCE
+from npulse.core.precision.report import report
+from npulse.core.precision.table import precision_table
+from npulse.core.precision.verdict import VERDICTS
+from npulse.core.run.sides import pair_of
+
+from .faulty_net import Fault
+from .split_net import Job
+
+NO_ORIGIN: list[tuple[int | None, str, str]] = []
+
+
+def written(folder: Path, target: Job, golden: Job, mode: str = "tensor") -> None:
+    for side, job in (("npu", target), ("cpu", golden)):
+        for rank, net in enumerate(job.run().nets):
+            name = f"rank{rank}" if job.n > 1 else "rank"
+            net.write(folder / side / "step0" / name, "L1", mode)
+
+
+def compared(folder: Path, target: Job, golden: Job, mode: str = "tensor") -> Comparison:
+    written(folder, target, golden, mode)
+    return compare_captures(pair_of(folder / "npu", folder / "cpu"), Settings(jobs=1))
+
+
+def verdicts(done: Comparison) -> dict[str, int]:
+    return {
+        name: sum(int((rank.rows.verdict == code).sum()) for rank in done.ranks)
+        for code, name in enumerate(VERDICTS)
+    }
+
+
+def origins(done: Comparison) -> list[tuple[int | None, str, str]]:
+    return [
+        (rank.rank, rank.rows.pairing.name(rank.target, rank.golden, origin.call), origin.cause)
+        for rank in done.ranks
+        for origin in rank.roles.origins
+    ]
+
+
+def layouts(done: Comparison, rank: int = 0) -> dict[str, str]:
+    """Layout of every tensor that was regrouped, by its leaf's name."""
+    one = done.ranks[rank]
+    return {
+        one.target.leaf_name(one.rows.target_row(row)): split.layout for row, split in one.rows.splits.items()
+    }
+
+
+@pytest.mark.parametrize(("n_target", "n_golden"), [(2, 1), (4, 1), (4, 2), (1, 2), (2, 4)])
+def test_without_a_fault_nothing_differs(tmp_path: Path, n_target: int, n_golden: int) -> None:
+    done = compared(tmp_path, Job(n_target), Job(n_golden, is_golden=True))
+    assert len(done.ranks) == n_target
+    assert not done.problems
+    assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 0)
+    assert not any((rank.roles.call != 0).any() for rank in done.ranks)  # nothing unmatched, nothing unknown
+    bit = 1 << EVIDENCE.index("split")
+    for rank in done.ranks:
+        evidence = rank.rows.pairing.evidence
+        assert evidence is not None
+        assert (evidence[[rank.rows.pairing.row_call[row] for row in rank.rows.splits]] & bit).all()
+    assert report(done).verdict in ("pass", "warn")
+
+
+def test_layouts_are_told(tmp_path: Path) -> None:
+    done = compared(tmp_path, Job(2), Job(1, is_golden=True))
+    found = layouts(done, 1)
+    assert found["Functional.embedding.0.forward.input.1"] == "vocabulary 2 ranks"
+    assert found["Functional.embedding.0.forward.output.0"] == "partial sum of 2"
+    qkv = "column 2 ranks, q k v each, 2 queries a key"
+    assert [found[f"Functional.linear.0.forward.{leaf}"] for leaf in ("input.1", "output.0")] == [qkv, qkv]
+    assert found["Functional.linear.1.forward.input.1"] == "row 2 ranks"
+    assert found["Functional.linear.1.forward.output.0"] == "partial sum of 2"
+    assert found["Distributed.all_reduce.1.forward.input.0"] == "partial sum of 2"
+    assert found["Functional.linear.2.forward.output.0"] == "column 2 ranks, interleaved gate/up"
+    assert found["Functional.linear.8.forward.output.0"] == "column 2 ranks"
+    assert "Distributed.all_reduce.1.forward.output.0" not in found  # every rank has the whole of it
+    note = next(finding for finding in report(done).findings if finding.rule == "precision.split")
+    assert "target rank 0 + 1 = golden rank 0" in note.message
+    assert note.figures["n_doubtful"] == 0
+    table = precision_table(done)
+    named = [layout for layout in table.column("layout").to_list(0, table.n_rows) if layout is not None]
+    assert len(named) == 2 * len(found)
+
+
+def test_a_padded_vocabulary_is_compared_without_its_padding(tmp_path: Path) -> None:
+    done = compared(tmp_path, Job(4, padded=8), Job(1, is_golden=True))
+    found = layouts(done, 3)
+    assert found["Functional.linear.8.forward.input.1"] == "column 4 ranks, 8 padding"
+    assert found["Functional.linear.8.forward.output.0"] == "column 4 ranks, 8 padding"
+    assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "how"),
+    [
+        ("Functional.linear.0.forward", "scale"),  # column, the first of its kind: layout by rank 0 alone
+        ("Functional.linear.1.forward", "noise"),  # partial sums: whose part is wrong
+        ("Functional.linear.3.forward", "zero"),
+        ("NPU.npu_swiglu.0.forward", "nan"),
+        ("Distributed.all_reduce.1.forward", "zero"),
+        ("NPU.npu_rms_norm.1.forward", "outlier"),
+        ("Functional.embedding.0.forward", "noise"),
+    ],
+)
+def test_a_fault_in_one_rank_is_named_with_its_rank(tmp_path: Path, place: str, how: str) -> None:
+    done = compared(tmp_path, Job(2, Fault("output", place, how), 1), Job(1, is_golden=True))
+    assert origins(done) == [(1, place, "operator")]
+
+
+def test_a_wrong_parameter_of_one_rank(tmp_path: Path) -> None:
+    fault = Fault("parameter", "layers.1.mlp.gate_up")
+    done = compared(tmp_path, Job(2, fault, 0), Job(1, is_golden=True))
+    assert origins(done) == [(0, "Functional.linear.6.forward", "parameter")]
+
+
+def test_golden_ranks_are_put_together(tmp_path: Path) -> None:
+    fault = Fault("output", "Functional.linear.2.forward", "scale")
+    done = compared(tmp_path, Job(1, fault, 0), Job(2, is_golden=True))
+    assert [name for _, name, _ in origins(done)] == ["Functional.linear.2.forward"]
+
+
+def test_statistics_of_the_parts_are_put_together(tmp_path: Path) -> None:
+    done = compared(tmp_path / "same", Job(2), Job(1, is_golden=True), "statistics")
+    assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 2)  # ids: integers without a checksum
+    assert origins(done) == NO_ORIGIN
+    fault = Fault("output", "Functional.linear.2.forward", "nan")
+    done = compared(tmp_path / "nan", Job(2, fault, 1), Job(1, is_golden=True), "statistics")
+    assert origins(done) == [(1, "Functional.linear.2.forward", "operator")]
+
+
+def test_the_user_says_which_ranks_belong_together(tmp_path: Path) -> None:
+    written(tmp_path, Job(2), Job(1, is_golden=True))
+    pair = pair_of(tmp_path / "npu", tmp_path / "cpu")
+    done = compare_captures(pair, Settings(jobs=1, ranks="0,1:0"))
+    assert [group.why for group in done.groups] == ["map"]
+    assert verdicts(done)["error"] == 0
+    turned = compare_captures(pair, Settings(jobs=1, ranks="1,0:0"))  # the parts in the wrong order
+    assert verdicts(turned)["error"] > 0
+    for text in ("0,1:7", "0;1", "0,1:0,1"):
+        with pytest.raises(UsageError):
+            compare_captures(pair, Settings(jobs=1, ranks=text))
+
+
+def test_one_rank_asked_for_is_compared_with_its_part(tmp_path: Path) -> None:
+    written(tmp_path, Job(2), Job(1, is_golden=True))
+    done = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"), Settings(jobs=1, rank=1))
+    assert [rank.rank for rank in done.ranks] == [1]
+    assert verdicts(done)["error"] == 0
