@@ -44,8 +44,8 @@ class AnalysisOptions:
     Of a comparison: metrics: figures that lead, by any of their names. error_threshold: a limit of the error.
     compare_mode: layerwise, network or single (with `operator`, a call's name). by_rank: that call on all
     ranks. layers: globs of calls. steps: inclusive ranges; () is all. inputs: only what both were given
-    before any operator. precision_map: what computes in which dtype, as `k=v,...` or the path of a file. ranks: which
-    target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1").
+    before any operator. precision_map: what computes in which dtype, as `k=v,...` or the path of a file.
+    ranks: which target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1").
     """
 
     lang: Lang = "en"

@@ -18,7 +18,7 @@ from npulse.core.calls.content import content_of, producers
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT, SCALAR, TENSOR, Dump
 
-from ..pairing import EVIDENCE, Pairing
+from ..pairing import CERTAIN, EVIDENCE, Ints, Pairing
 from .layouts import is_part_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def given_on(rows: Rows) -> Iterator[int]:
     return (row for row, side in rows.carried.items() if side == OUTPUT)
 
 
-def _sides(pairing: Pairing, is_target: bool) -> tuple[tuple[np.ndarray, np.ndarray], ...]:  # type: ignore[type-arg]
+def _sides(pairing: Pairing, is_target: bool) -> tuple[tuple[Ints, Ints], ...]:
     target = pairing.target_call, pairing.target_leaf
     golden = pairing.golden_call, pairing.golden_leaf
     return (target, golden) if is_target else (golden, target)
@@ -109,18 +109,25 @@ def _paired(pairing: Pairing, way: _Way, alone: list[int]) -> Pairing:
             evidence[call] |= 1 << EVIDENCE.index("split")
         else:
             keep[rows.start : rows.stop] = True
-    names = ("golden_call", "golden_leaf") if way.is_target else ("target_call", "target_leaf")
-    changed = replace(pairing, **{names[0]: other_call, names[1]: other_leaf}, evidence=evidence)
+    sides = (pairing.target_call, pairing.target_leaf), (other_call, other_leaf)
+    (target_call, target_leaf), (golden_call, golden_leaf) = (
+        sides if way.is_target else ((other_call, other_leaf), (pairing.golden_call, pairing.golden_leaf))
+    )
     return replace(
-        changed,
-        row_call=changed.row_call[keep],
-        target_leaf=changed.target_leaf[keep],
-        golden_leaf=changed.golden_leaf[keep],
-        confidence=pairing.confidence,
+        pairing,
+        target_call=target_call,
+        golden_call=golden_call,
+        row_call=pairing.row_call[keep],
+        target_leaf=target_leaf[keep],
+        golden_leaf=golden_leaf[keep],
+        confidence=np.where(evidence > 0, CERTAIN, np.nan)
+        if pairing.confidence is None
+        else pairing.confidence,
+        evidence=evidence,
     )
 
 
-def _evidence(pairing: Pairing) -> np.ndarray:  # type: ignore[type-arg]
+def _evidence(pairing: Pairing) -> Ints:
     if pairing.evidence is not None:
         return pairing.evidence.copy()
     both = (pairing.target_call >= 0) & (pairing.golden_call >= 0)
@@ -130,10 +137,10 @@ def _evidence(pairing: Pairing) -> np.ndarray:  # type: ignore[type-arg]
 def _carried(
     way: _Way,
     pairing: Pairing,
-    own_call: np.ndarray,  # type: ignore[type-arg]
+    own_call: Ints,
     call: int,
     tensors: list[int],
-    makers: np.ndarray,  # type: ignore[type-arg]
+    makers: Ints,
     against: dict[int, int],
 ) -> int:
     """The leaf of the other side that a collective carries: what its input was made as; -1 for none."""

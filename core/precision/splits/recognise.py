@@ -283,11 +283,10 @@ def _all_same(parts: Sequence[Part]) -> bool:
     ]
     if None not in sums:
         return len(set(sums)) == 1
-    numbers = [_numbers(part) for part in parts]
-    return (
-        all(n is not None and np.array_equal(n, numbers[0]) for n in numbers)
-        and numbers[0][0] != numbers[0][1]
-    )  # type: ignore[arg-type,index]
+    numbers = [found for part in parts if (found := _numbers(part)) is not None]
+    if len(numbers) < len(parts) or numbers[0][0] == numbers[0][1]:
+        return False
+    return all(np.array_equal(one, numbers[0]) for one in numbers)
 
 
 def _by_statistics(layouts: Sequence[Layout], parts: Sequence[Part], whole: Part) -> Layout | None:
@@ -338,7 +337,7 @@ def _told_behind_sums(rows: Rows, is_target_many: bool) -> None:
             has = (int(dump.leaves.present[found]) >> np.arange(4) & 1).astype(np.bool_)
             side = split.target if is_target_many else split.golden
             told = replace(side, statistics=dump.leaves.statistics[found].copy(), has=has)
-            rows.splits[row] = replace(split, **{"target" if is_target_many else "golden": told})
+            rows.splits[row] = replace(split, target=told) if is_target_many else replace(split, golden=told)
 
 
 def _settle_scalars(rows: Rows, members: Members) -> None:

@@ -118,7 +118,7 @@ def _statistics(layout: Layout, parts: Sequence[Part]) -> Told:
     """
     table = np.stack([part.dump.leaves.statistics[part.leaf] for part in parts])
     present = np.stack([part.dump.leaves.present[part.leaf] >> np.arange(4) & 1 for part in parts]) > 0
-    has = present.all(axis=0)
+    has: npt.NDArray[np.bool_] = np.asarray(present.all(axis=0), np.bool_)
     sizes = np.array([prod(shape_of(part)) for part in parts], np.float64)
     values = np.full(4, np.nan)
     if layout.n_padding or layout.kind == "fixed":
