@@ -80,6 +80,10 @@ def check_call(
     try:
         lifted = _bound(reference, given)
     except TypeError as error:
+        absent = reference.required(given.positional, given.parameters) if reference.module else ()
+        if absent:
+            names = tuple(f"{given.name.full}.parameters.{name}" for name in absent)
+            return replace(blank, why="missing", missing=names)
         return replace(blank, why="unsupported", detail=str(error))
     return checked(lifted, given, blank)
 

@@ -68,6 +68,11 @@ class Reference:
     def parameters(self) -> tuple[str, ...]:
         return tuple(inspect.signature(self.function).parameters)
 
+    def required(self, positional: tuple[Any, ...], parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """Of a module's reference the parameters that it cannot do without and that were not dumped."""
+        left = list(inspect.signature(self.function).parameters.values())[max(len(positional), 1) :]
+        return tuple(p.name for p in left if p.default is p.empty and p.name not in parameters)
+
     def bind(self, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters with what was given for them; TypeError where the call does not fit."""
         signature = inspect.signature(self.function)

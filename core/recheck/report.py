@@ -10,6 +10,8 @@ from npulse.core.findings import Finding, Location, Problem, Report, verdict_fro
 from npulse.core.text import Lang, say
 
 from .model import Check
+from .quant.model import Study
+from .quant.words import figures_of, lines_of_study, message_of, next_of
 from .table import recheck_table
 from .texts import TEXTS
 from .words import figures_lines, golden_text, lines_of, next_text, outcome_text
@@ -20,17 +22,20 @@ AREA = "recheck"
 @dataclass(frozen=True, slots=True)
 class Rechecked:
     """A call computed again. golden: the same of the golden side's call of that name, from its own inputs.
-    artifact: the dump, as it is named in the run. has_golden: whether there is a golden side."""
+    artifact: the dump, as it is named in the run. has_golden: whether there is a golden side. study: what
+    int8 does to its activation, where it quantises one."""
 
     check: Check
     golden: Check | None = None
     has_golden: bool = False
     artifact: str = ""
     byte: int | None = None
+    study: Study | None = None
 
     def lines(self, lang: Lang) -> tuple[str, ...]:
         """All that is said of it, for people."""
-        return lines_of(self.check, self.golden, lang, has_golden=self.has_golden)
+        lines = lines_of(self.check, self.golden, lang, has_golden=self.has_golden)
+        return lines if self.study is None else (*lines, *lines_of_study(self.study, lang))
 
 
 def report_of(
@@ -47,7 +52,10 @@ def report_of(
     """Findings for what is wrong or cannot be told, lines for what is within. n_fitting: calls that the
     user's words fit, where not all of them were computed."""
     findings = [_finding(one, lang) for one in found if one.check.outcome != "within"]
-    findings.sort(key=lambda one: one.severity != "error")
+    findings += [
+        _clipped(one, lang) for one in found if one.study is not None and one.study.clips_what_matters
+    ]
+    findings.sort(key=lambda one: ("origin", "suspect", "unknown").index(one.role))
     counts = _counts(found)
     told = [say(TEXTS, "counts", lang, **counts)]
     if n_fitting is not None and n_fitting > len(found):
@@ -82,9 +90,13 @@ def _counts(found: Sequence[Rechecked]) -> dict[str, int]:
 
 
 def _told(one: Rechecked, lang: Lang, *, is_brief: bool) -> list[str]:
-    lines = one.lines(lang)
-    place = _place(one.check)
-    return [lines[0] + place] if is_brief else [lines[0] + place, *(f"  {line}" for line in lines[1:])]
+    lines = lines_of(one.check, one.golden, lang, has_golden=one.has_golden)
+    told = [lines[0] + _place(one.check)]
+    if not is_brief:
+        told += (f"  {line}" for line in lines[1:])
+    if one.study is not None and not one.study.clips_what_matters:  # else it is a finding
+        told += (f"  {line}" for line in lines_of_study(one.study, lang))
+    return told
 
 
 def _place(check: Check) -> str:
@@ -97,6 +109,8 @@ def _finding(one: Rechecked, lang: Lang) -> Finding:
     told = figures_lines(check, lang)
     if one.has_golden:
         told.append(golden_text(one.golden, lang))
+    if one.study is not None and not one.study.clips_what_matters:
+        told += lines_of_study(one.study, lang)
     is_wrong = check.outcome != "unknown"
     return Finding(
         area=AREA,
@@ -110,6 +124,24 @@ def _finding(one: Rechecked, lang: Lang) -> Finding:
         figures=_figures(one),
         location=Location(one.artifact or None, check.rank, check.step, byte=one.byte),
         told=tuple(told),
+    )
+
+
+def _clipped(one: Rechecked, lang: Lang) -> Finding:
+    """An activation whose scale clips what matters."""
+    assert one.study is not None
+    return Finding(
+        area=AREA,
+        severity="warning",
+        rule="recheck.clipped",
+        role="suspect",
+        subject=one.study.name,
+        message=message_of(one.study, lang),
+        next_step=next_of(one.study, lang),
+        source=one.check.source,
+        figures=figures_of(one.study),
+        location=Location(one.artifact or None, one.check.rank, one.check.step, byte=one.byte),
+        told=tuple(lines_of_study(one.study, lang)),
     )
 
 

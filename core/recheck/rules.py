@@ -76,4 +76,18 @@ RULES: tuple[Rule, ...] = (
         ("every call of that kind", "该类调用每个都算"),
         ("npulse's own", "npulse 自有规则"),
     ),
+    _rule(
+        "clipped",
+        "warning",
+        ("the activation's scale clips what matters", "激活值的 scale 截断了重要的值"),
+        (
+            "Quantised to int8 and back with the call's own scale, the activation loses at least twice as much as with the one scale that clips nothing. All errors are computed from the dumped elements: for the tensor, for each token and channel, symmetric and asymmetric, and through the weight where that was dumped.",
+            "用该调用的 scale 做 int8 量化再还原，激活值的损失至少为不截断的单一 scale 的两倍。所有误差由采集的元素算出：按张量、token、通道，对称与非对称，有权重时还计算乘积。",
+        ),
+        (
+            "some element clipped, and rel_l2 >= 2 x that of scale = absmax / 127",
+            "有元素被截断，且 rel_l2 >= 2 x scale = absmax / 127 时的值",
+        ),
+        ("npulse's own", "npulse 自有规则"),
+    ),
 )

@@ -17,6 +17,7 @@ from npulse.core.files import shown_path
 from npulse.core.findings import Problem, Report
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import Dump
+from npulse.core.formats.tensors import TensorError
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -33,6 +34,7 @@ from npulse.core.text import Lang
 
 from .check import check_call
 from .model import Check
+from .quant.of_call import study_of_call
 from .report import Rechecked, report_of
 
 MAX_CALLS = 200
@@ -70,6 +72,8 @@ def recheck(
     *,
     options: AnalysisOptions | None = None,
     side: str | None = None,
+    activation: str | None = None,
+    scale: str | None = None,
     checker: Checker = check_call,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -78,8 +82,10 @@ def recheck(
 
     operator: a call's full name, a pattern of names (* ? []), an API ("softmax", "NPU.npu_rms_norm") or a
     module class; of the latter two all forward calls. side: "target" or "golden" of a run that holds both
-    (default: target, with the golden side's call beside it). options: round, pair, rank, step, language.
-    At most MAX_CALLS calls. Raises InputError for a run without dumps, UsageError where no call fits.
+    (default: target, with the golden side's call beside it). activation, scale: a leaf of the call that is
+    studied under int8, and the scale (a leaf, or a number); quantising calls have their own. options: round,
+    pair, rank, step, language. At most MAX_CALLS calls. Raises InputError for a run without dumps, UsageError
+    where no call fits.
     """
     asked = options or AnalysisOptions()
     if side not in (None, *SIDES):
@@ -103,7 +109,8 @@ def recheck(
         n_fitting += len(fitting)
         fitting = fitting[: MAX_CALLS - len(found)]
         if fitting:
-            found += _of_place(place, dump, fitting, checker, problems, progress, is_cancelled)
+            asking = _Asking(checker, activation, scale, progress, is_cancelled)
+            found += _of_place(place, dump, fitting, asking, problems)
     if not found and not problems:
         raise _no_call(opened, operator, sorted(names))
     root = opened.path
@@ -119,15 +126,21 @@ def recheck(
     return RecheckReport(told, tuple(found))
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """How each call is computed and studied."""
+
+    checker: Checker
+    activation: str | None
+    scale: str | None
+    progress: ProgressCallback
+    is_cancelled: IsCancelled
+
+
 def _of_place(
-    place: Place,
-    dump: Dump,
-    calls: Sequence[int],
-    checker: Checker,
-    problems: list[Problem],
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
+    place: Place, dump: Dump, calls: Sequence[int], asking: _Asking, problems: list[Problem]
 ) -> Iterator[Rechecked]:
+    checker, progress, is_cancelled = asking.checker, asking.progress, asking.is_cancelled
     golden_dump = None
     if place.golden is not None:
         golden_dump = _read(place.golden, place.golden_root, problems, progress, is_cancelled)
@@ -144,9 +157,22 @@ def _of_place(
         golden = None
         if golden_dump is not None and name in at:
             golden = checker(golden_dump, at[name], place.golden_root, rank=rank, step=step, side="golden")
-        yield Rechecked(
-            told, golden, place.golden is not None, place.artifact.relative, int(dump.calls.byte[call])
-        )
+        study = None
+        try:
+            study = study_of_call(
+                dump,
+                call,
+                place.root,
+                activation=asking.activation,
+                scale=asking.scale,
+                is_cancelled=is_cancelled,
+            )
+        except TensorError as error:
+            problem = Problem.from_error(error, place.artifact.relative)
+            problems += [] if problem in problems or told.problems else [problem]
+        has_golden = place.golden is not None
+        byte = int(dump.calls.byte[call])
+        yield Rechecked(told, golden, has_golden, place.artifact.relative, byte, study)
 
 
 def _read(

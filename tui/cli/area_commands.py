@@ -188,12 +188,20 @@ def recheck(
         str | None,
         typer.Option("--side", help="target or golden (default: target, golden beside it)."),
     ] = None,
+    activation: Annotated[
+        str | None,
+        typer.Option("--activation", help="A leaf of the call to look at under int8: input.0, or its name."),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", help="The scale of that activation: a leaf of the call, or a number."),
+    ] = None,
     options: o.AnalyseOptions,
 ) -> int:
     """Say whether an output is within what its dtype allows, or the implementation or the call is wrong."""
     from .recheck import run_recheck
 
-    return run_recheck(options, operator, run, side=side)
+    return run_recheck(options, operator, run, side=side, activation=activation, scale=scale)
 
 
 @app.command(short_help="Two runs or rounds side by side, every area.")

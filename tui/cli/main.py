@@ -79,7 +79,8 @@ _VALUE_OPTIONS = frozenset(
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
         *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map"),
-        *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout", "--side"),
+        *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
+        *("--side", "--activation", "--scale"),
     )
 )
 """Options that may stand in front of the command together with a value; a test asks the commands."""

@@ -206,9 +206,9 @@ def _fusion_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
     for other in (0, 2, 3):
         if other != mode and (other or arguments.get("atten_mask") is None):
             yield Variant((f"sparse_mode={other}",) * 2, {"sparse_mode": other})
-    for other in ("BSH", "SBH", "BSND", "BNSD"):
-        if other != layout and len(other) == len(layout):
-            yield Variant((f"input_layout={other!r}",) * 2, {"input_layout": other})
+    for named in ("BSH", "SBH", "BSND", "BNSD"):
+        if named != layout and len(named) == len(layout):
+            yield Variant((f"input_layout={named!r}",) * 2, {"input_layout": named})
     if arguments.get("pse") is not None:
         yield Variant(("without pse", "没有用 pse"), {"pse": None})
 
