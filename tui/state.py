@@ -109,6 +109,14 @@ class StateStore:
         """Keep it; "" for none."""
         self._save(_run_file(run, "baselines"), {"path": run, "round": round_name[:MAX_FIELD_CHARACTERS]})
 
+    def hand_pairs(self, captures: str) -> Any:
+        """What was paired by hand of two captures, as it was kept; None for nothing. captures: names both."""
+        return self._load(_run_file(captures, "pairings")).get("pairs")
+
+    def keep_hand_pairs(self, captures: str, pairs: Sequence[Any]) -> None:
+        """Keep it; nothing for none."""
+        self._save(_run_file(captures, "pairings"), {"captures": captures, "pairs": list(pairs)})
+
     def fields(self, run: str) -> dict[str, str]:
         """What was typed into the fields of a capture of this run the last time; {} for nothing."""
         found = self._load(_run_file(run, "captures")).get("fields")

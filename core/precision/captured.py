@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -82,10 +83,12 @@ def load(
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
     read: dict[Path, LiveRank] | None = None,
+    measured: dict[Any, Any] | None = None,
 ) -> Loaded:
     """Both dumps read and their calls paired; values are judged, tensors not yet. InputError, Cancelled.
 
-    read: dumps that have been read already, by path; new ones are put into it.
+    read: dumps that have been read already, by path; new ones are put into it. measured: where what was
+    measured is kept for the next comparison, when nothing is followed.
     """
     read = {} if read is None else read
     if target.path not in read or golden.path not in read:
@@ -101,7 +104,8 @@ def load(
     construct = _hierarchy(rows, hierarchies)
     tensors = tensor_rows(rows)
     settle_values(rows, criteria)
-    known = Known() if tails is None else tails.kept.setdefault(("known", target.path, golden.path), Known())
+    kept = measured if tails is None else tails.kept
+    known = Known() if kept is None else kept.setdefault(("known", target.path, golden.path), Known())
     growth = growth_of(*live, n_to_come)
     return Loaded(rows, tensors, construct, problems, known, live, (target, golden), growth)
 

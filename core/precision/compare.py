@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
@@ -113,7 +114,8 @@ class Settings:
     of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`.
     metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following.
     steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype. ranks: which
-    target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1")."""
+    target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1"). measured: where
+    measurements are kept for the next comparison of the same captures; None keeps nothing."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_auto
@@ -128,6 +130,7 @@ class Settings:
     precision_map: PrecisionMap | None = None
     ranks: str | None = None
     steps: tuple[tuple[int, int], ...] = ()
+    measured: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     def is_asked(self, artifact: Artifact) -> bool:
         """Whether a rank-step is to be compared."""
@@ -185,7 +188,8 @@ def compare_captures(
     problems += dict.fromkeys(p for one in loaded for p in one.problems)  # ranks may share a golden dump
     told = settings.precision_map
     judged = tuple(judge_by(told, one.rows, one.tensors, one.construct) for one in loaded) if told else ()
-    all_jobs = [jobs_of(pair, one, is_followed=settings.tails is not None) for one in loaded]
+    keeps = settings.tails is not None or settings.measured is not None
+    all_jobs = [jobs_of(pair, one, is_followed=keeps) for one in loaded]
     n_bytes = sum(
         unread_bytes(one.tensors, one.known, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)
     )
@@ -287,6 +291,7 @@ def _load_all(
             progress=progress,
             is_cancelled=is_cancelled,
             read=read if candidates else None,
+            measured=settings.measured,
         )
 
     loaded: list[Loaded] = []

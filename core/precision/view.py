@@ -17,6 +17,7 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, say
 from npulse.core.views import Detail, Strip, rows_named, shown_figure
 
+from .by_hand import HandPair
 from .compare import Comparison, RankComparison
 from .detail import detail, has_elements, where_lines
 from .explain import row_finding
@@ -42,7 +43,7 @@ _SAYS_NOTHING_AT_ZERO = (COUNTS - {"n_different"}) | {"zero_reference_max_abs"}
 class PrecisionView:
     """A comparison at one moment; see `AreaView`. root: the run, for source files.
 
-    pair_index, n_pairs: which of the pairs of this round it is.
+    pair_index, n_pairs: which of the pairs of this round it is. by_hand: what the user said of its calls.
     """
 
     comparison: Comparison
@@ -53,6 +54,7 @@ class PrecisionView:
     root: Path
     pair_index: int = 0
     n_pairs: int = 1
+    by_hand: tuple[HandPair, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -142,7 +144,13 @@ class PrecisionView:
 
 
 def precision_view(
-    comparison: Comparison, lang: Lang, *, root: Path | None = None, pair_index: int = 0, n_pairs: int = 1
+    comparison: Comparison,
+    lang: Lang,
+    *,
+    root: Path | None = None,
+    pair_index: int = 0,
+    n_pairs: int = 1,
+    by_hand: tuple[HandPair, ...] = (),
 ) -> PrecisionView:
     """All that a pane shows of a comparison. To be called by whoever compares, between two reads."""
     still = _still(comparison)
@@ -159,6 +167,7 @@ def precision_view(
         root or comparison.pair.target_root,
         pair_index,
         n_pairs,
+        by_hand,
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npulse.core.findings import Report
 from npulse.core.text import Lang
@@ -46,6 +47,15 @@ class Alone:
     has_artifacts: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a pane keeps from one comparison to the next. pairs: said by hand of two captures, by their name;
+    measured: figures of tensors, so that other pairs cost no second reading."""
+
+    pairs: Callable[[str], Any] = lambda captures: None
+    measured: dict[Any, Any] = field(default_factory=dict)
+
+
 def compare_round(
     run: Run,
     round_name: str,
@@ -54,8 +64,10 @@ def compare_round(
     settings: Settings | None,
     choice: Choice,
     tails: Tails | None = None,
+    kept: Kept | None = None,
 ) -> None:
     """Compare the pair that is chosen; shown after the first read and when it is complete."""
+    from npulse.core.precision.by_hand import PairedByHand, capture_key, pairs_from_json
     from npulse.core.precision.compare import Comparison, Settings, compare_captures
     from npulse.core.precision.view import precision_view
     from npulse.core.run.sides import pair_of
@@ -69,16 +81,20 @@ def compare_round(
         tools.show(theirs or _alone(run, round_name, tools, choice.target, tails))
         return
     index = min(choice.pair_index, len(pairs) - 1)
+    kept = kept or Kept()
+    by_hand = pairs_from_json(kept.pairs(capture_key(pairs[index])))
+    asked = replace(settings or Settings(), tails=tails, metrics=True, measured=kept.measured)
+    if by_hand:
+        asked = replace(asked, pair_calls=PairedByHand(asked.pair_calls, by_hand))
 
     def show(comparison: Comparison) -> None:
-        tools.show(
-            precision_view(comparison, tools.lang, root=run.path, pair_index=index, n_pairs=len(pairs))
-        )
+        options = {"root": run.path, "pair_index": index, "n_pairs": len(pairs), "by_hand": by_hand}
+        tools.show(precision_view(comparison, tools.lang, **options))  # type: ignore[arg-type]
 
     show(
         compare_captures(
             pairs[index],
-            replace(settings or Settings(), tails=tails, metrics=True),
+            asked,
             progress=tools.progress,
             is_cancelled=tools.is_cancelled,
             on_update=show,

@@ -1,296 +1,162 @@
-"""The pairing view: both sequences of calls side by side, with what stands between them and why."""
+"""The pairing view with the user's own word: calls marked, paired, taken apart, kept as a mapping file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from textual import on, work
-from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.message import Message
-from textual.widgets import Static
+from npulse.core.precision.by_hand import HandPair, with_hand_pairs
 
-from npulse.core.precision.pages.pairing_rows import pairing_detail, pairing_rows
-from npulse.core.text import safe_text
-
-from ...actions import bindings_for
-from ...keymap import show_keys
-from ...screens.entry import Entry
-from ...screens.page import Page
-from ...widgets.detail import DetailView
-from ...widgets.virtual_table import TableView, VirtualTable
-from ..base import ViewState
-from ..order import order_rows
-from .pairing_columns import SIGNS, pairing_specs, pairing_style
+from .pairing_lines import Left, PairingLines
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import Comparison, RankComparison
-    from npulse.core.precision.pages.pairing_rows import PairingRows
-    from npulse.core.table import Order
+    from npulse.core.precision.pairing import Pairing
 
 
-class PairingPage(Page["int | None"]):
-    """One rank and step; opens at a row of it. Enter dismisses with the worst row of the call there."""
+class PairingPage(PairingLines):
+    """What is paired here is judged once the page is left: the comparison is made again with it.
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("pairing")]
-    DEFAULT_CSS = """
-    PairingPage #counts { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    PairingPage VirtualTable { height: 1fr; }
-    PairingPage #state { height: 1; padding: 0 1; text-style: dim; }
-    PairingPage Entry { display: none; }
-    PairingPage.-filtering Entry { display: block; }
-    PairingPage DetailView { height: 35%; max-height: 12; border-top: solid $panel; }
-    PairingPage.-short DetailView { display: none; }
+    pairs: what the user said before.
     """
 
-    class RowsReady(Message):
-        """The lines can be shown."""
-
-        def __init__(self, rows: PairingRows) -> None:
-            super().__init__()
-            self.rows = rows
-
-    class OrderReady(Message):
-        """The lines that a filter leaves."""
-
-        def __init__(self, rows: PairingRows, order: Order | None, trouble: str) -> None:
-            super().__init__()
-            self.rows, self.order, self.trouble = rows, order, trouble
-
-    def __init__(self, comparison: Comparison, rank: RankComparison, row: int | None = None) -> None:
-        super().__init__()
-        self.comparison, self.rank = comparison, rank
-        self._row = row
-        self.rows: PairingRows | None = None
-        self._filter = ""
-        self._is_open_only = False
-        self._order: Order | None = None
-        self._trouble = ""
-        self._specs_for: tuple[object, ...] = ()
-
-    def compose_body(self) -> ComposeResult:
-        yield Static(id="title", markup=False)
-        yield Static(id="counts", markup=False)
-        yield VirtualTable()
-        yield Entry(id="filter")
-        yield Static(id="state", markup=False)
-        detail = DetailView()
-        detail.can_focus = False
-        yield detail
+    def __init__(
+        self,
+        comparison: Comparison,
+        rank: RankComparison,
+        row: int | None = None,
+        pairs: tuple[HandPair, ...] = (),
+    ) -> None:
+        super().__init__(comparison, rank, row)
+        self._before = pairs
+        self._new: tuple[tuple[HandPair, ...], ...] = ()
+        """What each step said that can be undone."""
+        self._is_forgotten = False
+        self._target: tuple[int, ...] = ()
+        self._golden: tuple[int, ...] = ()
 
     @property
-    def table(self) -> VirtualTable:
-        return self.query_one(VirtualTable)
+    def pairs(self) -> tuple[HandPair, ...]:
+        """All that is to hold."""
+        before = () if self._is_forgotten else self._before
+        return before + tuple(pair for step in self._new for pair in step)
 
     @property
-    def line(self) -> int | None:
-        """The line under the cursor."""
-        return None if self.rows is None else self.table.current_row
+    def is_changed(self) -> bool:
+        """Whether the comparison has to be made again."""
+        return self.pairs != self._before
 
-    async def begin(self) -> None:
-        self.table.position_template = self.tr("table.position")
-        self.watch(self.table, "position", self._show_state, init=False)
-        self.make_rows()
-        self.table.focus()
-
-    def retranslate(self) -> None:
-        super().retranslate()
-        self.table.position_template = self.tr("table.position")
-        self.query_one("#filter", Entry).placeholder = self.tr("table.filter-hint")
-        self._specs_for = ()
-        self._show()
-        self._show_detail(self.line)
-
-    def on_resize(self) -> None:
-        self._show()
-
-    def in_footer(self, action_id: str) -> bool:
-        if action_id in ("pairing.next", "pairing.only"):
-            return self.rows is not None and bool(self.rows.open.any())
-        return self.rows is not None
-
-    # ---- what is shown ----
-
-    @work(thread=True, exclusive=True, group="pairing", exit_on_error=False, description="pairing")
-    def make_rows(self) -> None:
-        """The lines of the pairing of the moment."""
-        self.post_message(self.RowsReady(pairing_rows(self.rank)))
-
-    @on(RowsReady)
-    def _take_rows(self, message: RowsReady) -> None:
-        line = self.line
-        is_first = self.rows is None
-        self.rows, self._order = message.rows, None
-        self._specs_for = ()
-        self._show()
-        if is_first and self._row is not None and self.rows.n_lines:
-            line = self.rows.line_of_row(self._row)
-        if line is not None:
-            self.table.move_to_row(min(line, max(self.rows.n_lines - 1, 0)))
-        self.refresh_footer()
-        if self._filter or self._is_open_only:
-            self._reorder()
-        self._show_detail(self.line)
+    def pairing(self) -> Pairing | None:
+        new = [pair for step in self._new for pair in step]
+        rank = self.rank
+        return with_hand_pairs(rank.rows.pairing, rank.target, rank.golden, new) if new else None
 
     def marks(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Call rows of both sides that are marked."""
-        return frozenset(), frozenset()
-
-    def _show(self) -> None:
-        rows = self.rows
-        self._show_title()
-        if rows is None or not self.is_mounted:
-            return
-        wanted = (self.app.size.width, self.shell.lang, self.marks(), id(rows))
-        if self._specs_for != (*wanted, id(self._order)):
-            self._specs_for = (*wanted, id(self._order))
-            self.table.view = TableView(
-                rows.table,
-                pairing_specs(rows, self.app.size.width, self.marks(), self.shell.glyphs, self.shell.lang),
-                order=self._order,
-                row_style=pairing_style(rows),
-            )
-        self._show_state()
-
-    def _show_title(self) -> None:
-        rows, pair = self.rows, self.comparison.pair
-        where = "".join(
-            f"  {name} {n}"
-            for name, n in (("rank", self.rank.rank), ("step", self.rank.step))
-            if n is not None
-        )
-        sides = self.tr(
-            "precision.sides", target=safe_text(pair.target_name), golden=safe_text(pair.golden_name)
-        )
-        title = self.tr("pairing.title", sides=sides) + where
-        counts = self.tr("pairing.reading") if rows is None else self._counts(rows)
-        self.query_one("#title", Static).update(self.plain(title), layout=False)
-        self.query_one("#counts", Static).update(self.plain(counts), layout=False)
-
-    def _counts(self, rows: PairingRows) -> str:
-        n_target, n_golden = len(self.rank.target.calls.names), len(self.rank.golden.calls.names)
-        n_paired = rows.pairing.n_calls - rows.n_none
-        parts = [self.tr("pairing.n-none", n=rows.n_none) if rows.n_none else self.tr("pairing.all")]
-        if rows.n_doubtful:
-            parts.append(self.tr("pairing.n-doubtful", n=rows.n_doubtful))
-        parts.append(self.tr("pairing.n-pairs", n=n_paired))
-        if rows.pairing.groups:
-            parts.append(self.tr("pairing.n-groups", n=len(rows.pairing.groups)))
-        parts.append(self.tr("pairing.counts", target=n_target, golden=n_golden))
-        return (", " if self.shell.glyphs.is_ascii else " · ").join(parts)
-
-    def _show_state(self, *_: object) -> None:
-        if self.rows is None:
-            return
-        parts = [
-            self.table.position,
-            self.tr("pairing.legend", sure=SIGNS[0], likely=SIGNS[1], doubtful=SIGNS[2]),
-        ]
-        parts += self.state_parts()
-        if self._is_open_only:
-            parts.append(self.tr("pairing.only"))
-        if self._filter:
-            parts.append(self.tr("table.filtered", filter=safe_text(self._filter, 60)))
-        if self._trouble:
-            parts.append(safe_text(self._trouble))
-        text = self.plain("  ".join(parts))
-        state = self.query_one("#state", Static)
-        if state.content != text:
-            state.update(text, layout=False)
+        return frozenset(self._target), frozenset(self._golden)
 
     def state_parts(self) -> list[str]:
-        """What else stands in the line under the table."""
-        return []
+        parts = []
+        if self._target or self._golden:
+            parts.append(self.tr("pairing.marked", target=len(self._target), golden=len(self._golden)))
+        if self.pairs:
+            parts.append(self.tr("pairing.by-hand", n=len(self.pairs)))
+        if self.is_changed:
+            parts.append(self.tr("pairing.judged-later"))
+        return parts
 
-    @on(VirtualTable.RowHighlighted)
-    def _highlighted(self, message: VirtualTable.RowHighlighted) -> None:
-        self._show_detail(message.row)
+    def in_footer(self, action_id: str) -> bool:
+        if action_id == "pairing.pair":
+            return bool(self._target or self._golden)
+        if action_id == "pairing.undo":
+            return bool(self._new)
+        if action_id == "pairing.keep":
+            return bool(self.pairs)
+        return super().in_footer(action_id)
 
-    def _show_detail(self, line: int | None) -> None:
-        rows, widget = self.rows, self.query_one(DetailView)
-        if rows is None or line is None or line >= rows.n_lines or not widget.display:
-            return
-        widget.detail = pairing_detail(self.rank, rows, line, self.shell.lang)
+    def dismiss(self, result: Any = None) -> Any:
+        left = result or Left()
+        return super().dismiss(Left(left.row, self.pairs if self.is_changed else None))
 
     # ---- keys ----
 
-    @on(VirtualTable.RowOpened)
-    def _opened(self, message: VirtualTable.RowOpened) -> None:
-        row = -1 if self.rows is None else int(self.rows.row[message.row])
-        if row < 0:
-            self.shell.notice("pairing.no-row", severity="warning")
-        else:
-            self.dismiss(row)
+    def action_mark_target(self) -> None:
+        """Mark the target's call under the cursor, or not any more."""
+        self._target = self._marked(self._target, is_target=True)
 
-    def action_next_open(self, step: int) -> None:
-        """To the next call that is doubtful or has no counterpart, or to the one before."""
+    def action_mark_golden(self) -> None:
+        """Mark the golden side's call under the cursor, or not any more."""
+        self._golden = self._marked(self._golden, is_target=False)
+
+    def _marked(self, marked: tuple[int, ...], *, is_target: bool) -> tuple[int, ...]:
+        call = self._call_here(is_target=is_target)
+        if call < 0:
+            self.shell.notice("pairing.no-target" if is_target else "pairing.no-golden", severity="warning")
+            return marked
+        changed = tuple(c for c in marked if c != call) if call in marked else (*marked, call)
+        self.call_after_refresh(self._show_marks)
+        return tuple(sorted(changed))
+
+    def _show_marks(self) -> None:
+        self._show()
+        self.refresh_footer()
+
+    def _call_here(self, *, is_target: bool) -> int:
+        """The call row of one side under the cursor, -1 where there is none."""
+        rows, line = self.rows, self.line
+        if rows is None or line is None:
+            return -1
+        return int((rows.target if is_target else rows.golden)[line])
+
+    def action_pair_marked(self) -> None:
+        """Pair what is marked; of a side without marks, the call under the cursor."""
+        sides = []
+        for marked, is_target in ((self._target, True), (self._golden, False)):
+            here = self._call_here(is_target=is_target)
+            sides.append(marked or ((here,) if here >= 0 else ()))
+        if not (self._target or self._golden) or not all(sides):
+            self.shell.notice("pairing.mark-first", severity="warning", **self._mark_keys())
+            return
+        self._say((HandPair(self._names(sides[0], True), self._names(sides[1], False)),))
+
+    def _mark_keys(self) -> dict[str, str]:
+        return {name: self.key_of(f"pairing.{name}") for name in ("target", "golden")}
+
+    def _names(self, calls: tuple[int, ...], is_target: bool) -> tuple[str, ...]:
+        names = (self.rank.target if is_target else self.rank.golden).calls.names
+        return tuple(names[call] for call in calls)
+
+    def action_take_apart(self) -> None:
+        """The calls of the pair or group under the cursor stand alone."""
         rows, line = self.rows, self.line
         if rows is None or line is None:
             return
-        found = rows.next_open(line, step)
-        if found is None:
-            self.shell.notice("pairing.no-open" if not rows.open.any() else "pairing.no-more-open")
-        elif not self.table.move_to_row(found):  # hidden by a filter
-            self._filter, self._is_open_only, self._order, self._trouble = "", False, None, ""
-            self._show()
-            self.table.move_to_row(found)
-
-    def action_switch_open(self) -> None:
-        """Only what is doubtful or has no counterpart, or all."""
-        rows = self.rows
-        if rows is None or (not self._is_open_only and not rows.open.any()):
-            self.shell.notice("pairing.no-open")
+        here = rows.call == rows.call[line]
+        target = tuple(rows.target[here & (rows.target >= 0)].tolist())
+        golden = tuple(rows.golden[here & (rows.golden >= 0)].tolist())
+        if not target or not golden:
+            self.shell.notice("pairing.is-alone")
             return
-        self._is_open_only = not self._is_open_only
-        self._reorder()
+        self._say((HandPair(self._names(target, True), ()), HandPair((), self._names(golden, False))))
 
-    def action_filter_calls(self) -> None:
-        self.add_class("-filtering")
-        entry = self.query_one("#filter", Entry)
-        entry.value = self._filter
-        entry.focus()
+    def action_undo_pair(self) -> None:
+        """Take back the last step of this page."""
+        if not self._new:
+            self.shell.notice("pane.nothing-to-undo")
+            return
+        self._new = self._new[:-1]
+        self._changed()
 
-    @on(Entry.Submitted, "#filter")
-    def _filter_done(self, event: Entry.Submitted) -> None:
-        event.stop()
-        self._close_filter(event.value)
+    def action_forget_pairs(self) -> None:
+        """Nothing is paired by hand any more."""
+        if not self.pairs:
+            self.shell.notice("pairing.none-by-hand")
+            return
+        self._new, self._is_forgotten = (), True
+        self._changed()
 
-    def _close_filter(self, text: str) -> None:
-        self.remove_class("-filtering")
-        self.table.focus()
-        if text != self._filter:
-            self._filter = text
-            self._reorder()
+    def _say(self, said: tuple[HandPair, ...]) -> None:
+        self._new = (*self._new, said)
+        self._changed()
 
-    def go_back(self) -> bool:
-        """Close the filter line, or drop the filter."""
-        if self.has_class("-filtering"):
-            self._close_filter(self._filter)
-        elif self._filter:
-            self._filter = ""
-            self._reorder()
-        else:
-            return False
-        return True
-
-    def _reorder(self) -> None:
-        if self.rows is not None:
-            self._find_order(self.rows, self._filter, self._is_open_only)
-
-    @work(thread=True, exclusive=True, group="view", exit_on_error=False, description="order")
-    def _find_order(self, rows: PairingRows, text: str, is_open_only: bool) -> None:
-        order, trouble = order_rows(rows.table, ViewState(filter=text))
-        if is_open_only:
-            order = np.flatnonzero(rows.open) if order is None else order[rows.open[order]]
-        self.post_message(self.OrderReady(rows, order, trouble))
-
-    @on(OrderReady)
-    def _take_order(self, message: OrderReady) -> None:
-        if message.rows is self.rows:
-            self._order, self._trouble = message.order, message.trouble
-            self._show()
-
-    def key_of(self, action_id: str) -> str:
-        """The first key of an action, as the footer shows it."""
-        return show_keys(self.shell.keys.get(action_id, ())[:1])
+    def _changed(self) -> None:
+        self._target = self._golden = ()
+        self.make_rows()

@@ -19,7 +19,7 @@ from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
-from .jobs import Alone, Choice, capture_choices, compare_round, pairs_of, rounds_with_pairs
+from .jobs import Alone, Choice, Kept, capture_choices, compare_round, pairs_of, rounds_with_pairs
 from .pages import ModulesPage
 from .summary import alone_lines, shown_lines
 from .theirs import theirs_lines, theirs_specs
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from npulse.core.table import Table
 
     from ..job_pane import Job
+    from .pairing_lines import Left
 
 
 class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
@@ -46,17 +47,28 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
         super().__init__(area)
         self.settings = settings
         self._choice = Choice()
+        self._kept = Kept(self._hand_pairs)
+
+    def _hand_pairs(self, captures: str) -> object:
+        return self.shell.store.hand_pairs(captures)
 
     # ---- what is compared ----
 
     def make_job(self, run: Run, round_: Round) -> Job:
         return partial(
-            compare_round, run, round_.name, settings=self.settings, choice=self._choice, tails=self.tails
+            compare_round,
+            run,
+            round_.name,
+            settings=self.settings,
+            choice=self._choice,
+            tails=self.tails,
+            kept=self._kept,
         )
 
     def forget_choices(self) -> None:
         super().forget_choices()
         self._choice = Choice()
+        self._kept = Kept(self._hand_pairs)
 
     def busy_text(self) -> str:
         return self.tr("precision.reading")
@@ -125,7 +137,8 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
         width = self.size.width - 2
         if not isinstance(view, PrecisionView):
             return theirs_lines(view, self.tr, self.shell.glyphs, width)
-        return shown_lines(view, self.tr, self.shell.glyphs, self.shell.lang, width, self._pair_key)
+        keys = self._pair_key, self.key_of("precision.pairing")
+        return shown_lines(view, self.tr, self.shell.glyphs, self.shell.lang, width, *keys)
 
     def instead_lines(self, instead: Alone) -> list[str]:
         path = self.where_text()
@@ -190,16 +203,31 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
     def action_show_pairing(self) -> None:
         from .pairing_page import PairingPage
 
-        if self.compared is None or self.row is None:
+        view = self.compared
+        if view is None or self.row is None:
             self._nothing("precision.pairing")
             return
-        rank, inner = self.compared.at(self.row)
+        rank, inner = view.at(self.row)
+        page = PairingPage(view.comparison, rank, inner, view.by_hand)
+        self.shell.push_screen(page, partial(self._leave_pairing, view, rank))
 
-        def go(row: int | None) -> None:
-            if row is not None and self.compared is not None and rank in self.compared.comparison.ranks:
-                self.show_row(table_row(self.compared.comparison, rank, row))
+    def _leave_pairing(self, view: PrecisionView, rank: RankComparison, left: Left | None) -> None:
+        """Go to the row that was opened; where calls were paired by hand, keep that and compare again."""
+        if left is None:
+            return
+        row = None if left.row is None else table_row(view.comparison, rank, left.row)
+        if left.pairs is None:
+            if self.compared is view:
+                self.show_row(row)
+            return
+        from npulse.core.precision.by_hand import capture_key, pairs_to_json
 
-        self.shell.push_screen(PairingPage(self.compared.comparison, rank, inner), go)
+        subject = None if row is None else str(view.table.column(SUBJECT).value(row))
+        self.shell.store.keep_hand_pairs(capture_key(view.comparison.pair), pairs_to_json(left.pairs))
+        self.shell.notice("pairing.judging")
+        self.start_again()
+        if subject is not None:
+            self.want(subject)
 
     def action_show_rank_matrix(self) -> None:
         from .ranks_page import RankPage

@@ -26,7 +26,9 @@ _ALONE_FINDINGS = 12
 _LEAST_NAME = 24  # cells of the subject
 
 
-def shown_lines(view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, width: int, key: str) -> list[str]:
+def shown_lines(
+    view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, width: int, key: str, calls_key: str
+) -> list[str]:
     """Two lines, what matters most in front: verdict, end result, counts, sides; the first finding."""
     report, pair = view.report, view.comparison.pair
     which = ""
@@ -39,11 +41,13 @@ def shown_lines(view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, width: 
 
     def counted(names: tuple[str, ...]) -> list[str]:
         found = [(name, report.counts[name]) for name in names if report.counts.get(name)]
-        return [
-            tr("precision.n-origins" if name == "origin" and n > 1 else f"precision.n-{name}", n=n)
-            for name, n in found
-        ]
+        words = {"unmatched": "precision.n-unmatched-key"}
+        if report.counts.get("origin", 0) > 1:
+            words["origin"] = "precision.n-origins"
+        return [tr(words.get(name, f"precision.n-{name}"), n=n, key=calls_key) for name, n in found]
 
+    if view.by_hand:
+        parts.append(tr("precision.n-by-hand", n=len(view.by_hand)))
     first, last = separator.join(parts + counted(_CALLS)), separator.join(counted(_TENSORS))
     return [
         "   ".join(filter(None, (f"{which}{report.verdict.upper()}  {first}", sides, last))),

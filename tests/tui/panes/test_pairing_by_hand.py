@@ -1,0 +1,107 @@
+"""Calls paired by hand in the pairing view: judged again, remembered, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from npulse.core.precision import work
+from npulse.core.precision.by_hand import HandPair
+from npulse.core.precision.compare import Settings
+from npulse.tui.app import NpulseApp
+from npulse.tui.panes.precision.pairing_page import PairingPage
+from npulse.tui.panes.precision.pane import PrecisionPane
+
+from ...core.precision.pages.unlike import by_hand, write_unlike
+from .captures import write_pair
+
+OpenApp = Callable[..., NpulseApp]
+Compared = Callable[..., Awaitable[PrecisionPane]]
+Until = Callable[..., Awaitable[None]]
+ScreenText = Callable[[NpulseApp], str]
+
+
+async def open_pairing(app: NpulseApp, pilot: Any, until: Until) -> PairingPage:
+    await pilot.press("w")
+    await until(pilot, lambda: isinstance(app.screen, PairingPage) and app.screen.rows is not None)
+    page = app.screen
+    assert isinstance(page, PairingPage)
+    return page
+
+
+async def test_calls_are_paired_judged_remembered_and_forgotten(
+    open_app: OpenApp, compared: Compared, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    make = partial(PrecisionPane, settings=Settings(pair_calls=by_hand))
+    run = write_unlike(tmp_path / "run")
+    app = open_app(run, make_pane=make)
+    async with app.run_test(size=(100, 30)) as pilot:
+        pane = await compared(pilot)
+        assert "2 calls unmatched (w)" in screen_text(app)
+        before = pane.shown
+        page = await open_pairing(app, pilot, until)
+        await pilot.press("p")
+        assert "Mark a call of one side first: < the target's" in str(list(app._notifications)[-1].message)
+        await pilot.press("G", "greater_than_sign", "k", "k", "less_than_sign")
+        await until(pilot, lambda: "marked: 1 target, 1 golden" in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: page.rows is not None and page.rows.n_none == 0)
+        text = screen_text(app)
+        assert "by hand: 1  judged again when you leave" in text and "every call has a counterpart" in text
+        line = next(line for line in text.split("\n") if "Torch.clamp.0" in line and "Torch.clamp.7" in line)
+        assert " = " in line and "unknown" in line
+        await pilot.press("g", "minus")
+        await until(pilot, lambda: page.rows is not None and page.rows.n_none == 2)
+        await pilot.press("u")
+        await until(pilot, lambda: page.rows is not None and page.rows.n_none == 0)
+        await pilot.press("q")
+        await until(pilot, lambda: pane.shown is not before)
+        pane = await compared(pilot)
+        assert pane.shown is not None
+        assert pane.shown.by_hand == (HandPair(("Torch.clamp.0.forward",), ("Torch.clamp.7.forward",)),)
+        text = screen_text(app)
+        assert "1 paired by hand" in text and "unmatched" not in text.split("\n")[2]
+        verdicts = dict(
+            zip(*(pane.shown.table.column(c).to_list(0, 99) for c in ("operator", "verdict")), strict=True)
+        )
+        assert verdicts["Torch.clamp.0.forward"] == "pass"
+    again = open_app(run, make_pane=make)
+    async with again.run_test(size=(100, 30)) as pilot:
+        pane = await compared(pilot)
+        assert "1 paired by hand" in screen_text(again), "it is remembered"
+        before = pane.shown
+        await open_pairing(again, pilot, until)
+        await pilot.press("0", "escape")
+        await until(pilot, lambda: pane.shown is not before)
+        pane = await compared(pilot)
+        assert "by hand" not in screen_text(again) and "2 calls unmatched (w)" in screen_text(again)
+
+
+async def test_other_pairs_cost_no_second_reading(
+    open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app(write_pair(tmp_path / "run"))
+    async with app.run_test(size=(100, 30)) as pilot:
+        pane = await compared(pilot)
+        assert pane.shown is not None
+        before = pane.shown
+        rows = pane.shown.comparison.ranks[0].rows
+        read: list[int] = []
+        measured = work.measure
+
+        def counting(job: work.TensorJob) -> work.Measured:
+            read.append(job.row)
+            return measured(job)
+
+        monkeypatch.setattr("npulse.core.precision.compare.measure", counting)
+        await open_pairing(app, pilot, until)
+        await pilot.press("g", "minus", "escape")
+        await until(pilot, lambda: pane.shown is not before)
+        pane = await compared(pilot)
+        assert pane.shown is not None and pane.shown.report.counts["unmatched"] == 2 and read == []
+        now = pane.shown.comparison.ranks[0].rows
+        assert now.figure("cosine", now.n_rows - 1) == rows.figure("cosine", rows.n_rows - 1)
