@@ -17,7 +17,7 @@ TUI = Path(npulse.tui.__file__).parent
 SOURCES = sorted(TUI.rglob("*.py"))
 TEXT_IDS_BUILT_AT_RUN_TIME = re.compile(
     r"checkup\.n-(fail|warn|unknown|incomplete)"
-    r"|precision\.(n-(compared|origin|inherited|unmatched|unknown|warning)|origin|error|warning|note)"
+    r"|precision\.(n-(compared|origin|inherited|unmatched|unknown|warning)|origin|error|warning|note|by-(theirs|ours))"
     r"|overflow\.(n-(origin|inherited|benign|unknown|calls|monitor)(-one)?|mode-(on|off)"
     r"|saturation-(on|off|unknown)|ranks-(origin|inherited)"
     r"|few-(log-negative|root-negative|arc-outside|operator|gap|gradient|legal-inf))"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import Static
 
 from npulse.core.precision.pages.pairing_rows import pairing_detail, pairing_rows
 from npulse.core.text import safe_text
 
-from ...actions import bindings_for
 from ...keymap import show_keys
 from ...screens.entry import Entry
 from ...screens.page import Page
@@ -45,7 +43,6 @@ class Left:
 class PairingLines(Page["Left | None"]):
     """One rank and step; opens at a row of it. Enter dismisses with the worst row of the call there."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("pairing")]
     DEFAULT_CSS = """
     PairingLines #counts { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     PairingLines VirtualTable { height: 1fr; }

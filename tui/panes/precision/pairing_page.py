@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import BindingType
 
 from npulse.core.precision.by_hand import HandPair, with_hand_pairs
 
+from ...actions import bindings_for
 from .pairing_lines import Left, PairingLines
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ class PairingPage(PairingLines):
 
     pairs: what the user said before.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("pairing")]
 
     def __init__(
         self,
