@@ -73,9 +73,11 @@ _READ = frozenset(
     | {"prof.analysis_db", "prof.cluster", "prof.cluster_db", "opprof.result", "msmonitor.jsonl"}
     | {"msprobe.compare_result", "msprobe.acc_check", "msprobe.api_precision_compare"}
     | {"cann.compare_result", "msit.compare_result", "atb.compare_result"}
-    | {"msprobe.compare_advisor", "cann.compare_advisor"}
     | {"msmonitor.db", "msprobe.aclgraph", "cann.golden", "cann.fusion_rule", "mindspore.statistic"}
     | {"atb.dump", "msit.dump", "torchair.dump", "tensor.checkpoint", "tensor.files"}
+    | {"msprobe.compare_advisor", "cann.compare_advisor", "msprobe.merge_result", "msprobe.free_benchmark"}
+    | {"msprobe.diff_analyze", "msprobe.ckpt_compare", "cann.file_compare", "cann.compare_single"}
+    | {"cann.compare_mapping", "polygraphy.results"}
 )
 _FOLDERS = frozenset(
     {
@@ -222,6 +224,12 @@ _ROWS: Mapping[Area, tuple[tuple[str, str, str, str], ...]] = {
         ("msit.dump", "msit dump of torch tensors", "msit torch 张量 dump", "msit llm dump --exec CMD"),
         ("msit.statistic", "msit statistics", "msit 统计信息", "msit llm dump --exec CMD --type stats"),
         ("msit.compare_result", "msit compare report", "msit 比对报告", _MSIT_COMPARE),
+        (
+            "polygraphy.results",
+            "polygraphy outputs of runners",
+            "polygraphy 各 runner 的输出",
+            "polygraphy run MODEL --onnxrt --save-outputs FILE.json",
+        ),
         (
             "torchair.graph",
             "torchair graph text",

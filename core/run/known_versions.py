@@ -12,6 +12,7 @@ from collections.abc import Mapping
 KNOWN_VERSIONS: Mapping[str, str] = {
     "msprobe": "written by 26.2.0, 8.3.3 and 1.2.2 (PyTorch on CPU); 1.0 to 26.2 and MindSpore after its source",
     "cann": "dumps and overflow records of devices; containers, names and configurations after the open source of 2026",
+    "polygraphy": "RunResults of 0.30 to 0.49 after its source",
     "sanitizer": "msSanitizer 26.0.0 after its own printing code of August 2026, styles of 2023 to 2025 after manuals; written by GCC 12.2 and clang 14, 16, 19, 22",
     "runtime": "logs of 2020 to 2025; the runtime's open source of August 2026",
     "compiler": "messages as they are printed by the operator compilers",

@@ -134,6 +134,7 @@ JSON_KEYS: tuple[JsonRule, ...] = (
     _json("cann.acl_config", "dump", "dump_path"),
     _json("cann.acl_config", "dump", "dump_list"),
     _json("cann.acl_config", "dump", "dump_scene"),
+    _json("polygraphy.results", "lst", "outputs|array", "lst"),
     _json("msprobe.diff_analyze", "", "op_name|data_info|NPU max", "rank_"),
     _json("msprobe.overflow_check", "", "op_name|data_info", "rank_"),
     _json("msprobe.compare_result", "", "is_same|op_items"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 FIGURE = "figure"
 TEXT_ROLES = frozenset(
@@ -29,7 +30,8 @@ class Layout:
     id: "msprobe.compare" and so on; tool: as people call it. wanted: columns, lower case, that are all there
     where it is this table. roles: lower-case header to role; of a header that may stand there twice the
     second one's is under "NAME#2". least: how many cells a row must have (0: all of the header).
-    is_ordered: rows stand in the order of execution.
+    is_ordered: rows stand in the order of execution. says: what the tool says of a row by writing it at all
+    ("error", "warning"). is_shown_only: it has no figures of two sides, nothing is judged by it.
     """
 
     id: str
@@ -38,6 +40,8 @@ class Layout:
     roles: Mapping[str, str]
     least: int = 0
     is_ordered: bool = False
+    says: str = ""
+    is_shown_only: bool = False
 
 
 def _roles(**names: str) -> dict[str, str]:
@@ -49,10 +53,8 @@ def _roles(**names: str) -> dict[str, str]:
     }
 
 
-def _layout(
-    id_: str, tool: str, wanted: str, roles: dict[str, str], *, least: int = 0, is_ordered: bool = False
-) -> Layout:
-    return Layout(id_, tool, frozenset(wanted.lower().split("|")), roles, least, is_ordered)
+def _layout(id_: str, tool: str, wanted: str, roles: dict[str, str], **more: Any) -> Layout:
+    return Layout(id_, tool, frozenset(wanted.lower().split("|")), roles, **more)
 
 
 _MSPROBE = _roles(
@@ -141,17 +143,44 @@ LAYOUTS: tuple[Layout, ...] = (
         "msprobe.acc_check", "msprobe acc_check", "api name|forward test success|backward test success",
         _API, least=3,
     ),
-    _layout("msprobe.free_benchmark", "msprobe free_benchmark", "pert_mode|stage|api_name|max_rel", _FREE),
-    _layout("cann.single", "msaccucmp", "npudump|groundtruth|absoluteerror|relativeerror", _SINGLE),
-    _layout("cann.mapping", "msaccucmp", "npudump|npudumppath|groundtruthpath|tensorindex", _MAPPING),
+    _layout("msprobe.free_benchmark", "msprobe free_benchmark", "pert_mode|stage|api_name|max_rel", _FREE,
+        says="warning",
+    ),
+    _layout("cann.single", "msaccucmp", "npudump|groundtruth|absoluteerror|relativeerror", _SINGLE,
+        is_shown_only=True,
+    ),
+    _layout("cann.mapping", "msaccucmp", "npudump|npudumppath|groundtruthpath|tensorindex", _MAPPING,
+        is_shown_only=True,
+    ),
     _layout("cann.compare", "msaccucmp", "index|npudump|groundtruth|tensorindex", _MSACCUCMP),
     _layout("cann.compare", "msaccucmp", "index|npudump|groundtruthpath", _MSACCUCMP_H5),
     _layout("cann.compare", "msaccucmp", "index|leftop|rightop|tensorindex", _MSACCUCMP),
     _layout("msit.compare", "msit llm compare", "token_id|golden_data_path|my_data_path", _MSIT),
     _layout("msit.logits", "msit llm compare", "token_id|file_name|cmp_fail_reason", _MSIT),
     _layout("msit.compare", "msit llm compare", "token_id|cmp_fail_reason", _MSIT),
-    _layout("msprobe.merged", "msprobe merge_result", "npu name|rank0", _MERGED, is_ordered=True),
+    _layout("msprobe.merged", "msprobe merge_result", "npu name|rank0", _MERGED, is_ordered=True,
+        is_shown_only=True,
+    ),
 )  # fmt: skip
+MSPROBE = next(layout for layout in LAYOUTS if layout.id == "msprobe.compare")
+MERGED = next(layout for layout in LAYOUTS if layout.id == "msprobe.merged")
+DIFFERENCE = Layout(
+    "msprobe.difference", "msprobe compare -da", frozenset(), _MSPROBE | {"rank": "number"}, says="error"
+)
+CHECKPOINT = Layout(
+    "msprobe.checkpoint",
+    "msprobe config_check",
+    frozenset(),
+    _roles(target="param", target_shape="shape", number="numel"),
+)
+FILES = Layout("cann.files", "msaccucmp file_compare", frozenset(), _roles(target="File"))
+OUTPUTS = Layout(
+    "polygraphy.outputs",
+    "polygraphy run (outputs, compared here)",
+    frozenset(),
+    _ATB | _roles(target="Output", golden="Golden Output", number="Iteration"),
+)
+"""Of documents and texts, which are recognised by other means than a header."""
 
 
 def layout_of(headers: Sequence[str]) -> Layout | None:
@@ -159,7 +188,7 @@ def layout_of(headers: Sequence[str]) -> Layout | None:
     names = frozenset(bare(header).lower() for header in headers)
     found = next((layout for layout in LAYOUTS if layout.wanted <= names), None)
     if found is None and "npu name" in names and any(name.startswith("rank") for name in names):
-        return next(layout for layout in LAYOUTS if layout.id == "msprobe.merged")
+        return MERGED
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +36,9 @@ class ResultTable:
     """One result of another tool; all columns are as long as `lines`.
 
     artifact: path as problems name it. columns: in the order of the file; what several sheets have in common
-    stands in the same one. lines int64: of the file or, in workbooks, row numbers of the sheet. sheet int32
-    into `sheets`; () for what is no workbook. n_dropped: rows that could not be used; `problems` say why.
+    stands in the same one. lines int64: of the file; in workbooks row numbers of the sheet, in documents the
+    number of the entry (`counts`). sheet int32 into `sheets`; () for what is no workbook. n_dropped: rows
+    that could not be used; `problems` say why.
     """
 
     artifact: str
@@ -47,6 +49,7 @@ class ResultTable:
     sheet: npt.NDArray[np.int32] | None = None
     n_dropped: int = 0
     problems: tuple[Problem, ...] = ()
+    counts: Literal["line", "entry"] = "line"
 
     @property
     def n_rows(self) -> int:
@@ -74,7 +77,7 @@ class ResultTable:
     def place(self, row: int) -> str:
         """Where a row stands, as people look it up: "line 6" or "sheet part_1, row 6"."""
         if self.sheet is None:
-            return f"line {int(self.lines[row])}"
+            return f"{self.counts} {int(self.lines[row])}"
         return f"sheet {safe_text(self.sheets[int(self.sheet[row])], 64)}, row {int(self.lines[row])}"
 
 

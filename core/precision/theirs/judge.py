@@ -24,7 +24,7 @@ from .words import dtypes_of, figures_of, flags, is_named, labelled, shape_of
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-COSINE = ("Cosine", "CosineSimilarity", "cosine_similarity", "余弦相似度")
+COSINE = ("Cosine", "CosineSimilarity", "cosine_similarity", "余弦相似度", "cos")
 MAX_ABS = ("MaxAbsErr", "MaxAbsoluteError", "max_absolute_error", "Max Absolute Err", "最大绝对误差")
 MAX_REL = ("MaxRelativeErr", "MaxRelativeError", "max_relative_error", "Max Relative Err", "相对误差最大值")
 EUCLIDEAN = ("EucDist", "Euc Distance")

@@ -14,7 +14,9 @@ from ..verdict import ERROR, PASS, UNKNOWN, WARNING, Codes, Criteria
 from .judge import OurReading, read_figures
 from .words import calls_of, verdicts_of
 
-OWN_STANDARD = ("msprobe.acc_check", "msprobe.api_compare", "msit.logits", "polygraphy")
+OWN_STANDARD = (
+    "msprobe.acc_check", "msprobe.api_compare", "msprobe.free_benchmark", "msprobe.difference", "msit.logits",
+)  # fmt: skip
 """Layouts whose verdict counts where their figures do not let us judge: made by a rule over all elements."""
 
 
@@ -50,6 +52,8 @@ class Theirs:
     def is_unjudged(self) -> npt.NDArray[np.bool_]:
         """True where nothing that counts says how a row is."""
         open_: npt.NDArray[np.bool_] = self.ours.verdict == UNKNOWN
+        if self.table.layout.is_shown_only:
+            return np.zeros(self.table.n_rows, np.bool_)
         if self.table.layout.id.startswith(OWN_STANDARD):
             open_ = open_ & (self.theirs == UNKNOWN)
         return open_
@@ -68,7 +72,7 @@ class Theirs:
     def said(self, row: int) -> str:
         """The tool's verdict as it wrote it, "" where it gives none."""
         words = [column.word(row).strip() for column in self.table.all_of("verdict")]
-        return " / ".join(word for word in words if word)
+        return " / ".join(word for word in words if word) or self.table.layout.says
 
 
 def read_theirs(table: ResultTable, criteria: Criteria) -> Theirs:
@@ -76,7 +80,7 @@ def read_theirs(table: ResultTable, criteria: Criteria) -> Theirs:
     theirs, ours = verdicts_of(table), read_figures(table, criteria)
     calls, call, io = calls_of(table)
     found = Theirs(
-        table, criteria, theirs, ours, bool(table.all_of("verdict")), tuple(calls), call, tuple(io), None,
+        table, criteria, theirs, ours, _has_verdicts(table), tuple(calls), call, tuple(io), None,
         "unknown",
     )  # fmt: skip
     bad = np.flatnonzero(found.is_bad)
@@ -87,6 +91,10 @@ def read_theirs(table: ResultTable, criteria: Criteria) -> Theirs:
         table, criteria, theirs, ours, found.has_verdicts, tuple(calls), call, tuple(io), first,
         _role(found, first),
     )  # fmt: skip
+
+
+def _has_verdicts(table: ResultTable) -> bool:
+    return bool(table.all_of("verdict") or table.layout.says)
 
 
 def _role(found: Theirs, first: int) -> Role:

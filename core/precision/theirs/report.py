@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from npulse.core.text import Lang, safe_text, say
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import ERROR, PASS, REASONS, UNKNOWN, VERDICTS, WARNING
 from .judge import COSINE
-from .reading import Theirs
+from .reading import OWN_STANDARD, Theirs
 from .table import Result, theirs_table
 from .texts import TEXTS
 from .words import figures_of
@@ -26,6 +27,7 @@ from .words import figures_of
 AREA = "precision"
 _SHOWN_REASONS = 4
 _MESSAGE_CHARS = 200
+_LIST_CHARS = 20_000
 _FAILED_BY = {
     "cosine": ("cosine",),
     "norm-ratio": ("norm_ratio", "rel_l2"),
@@ -52,7 +54,8 @@ def theirs_report(
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     findings += [_advice(artifact, said, lang) for artifact, said in advice]
     found = (*problems, *(problem for one in results for problem in one.theirs.table.problems))
-    has_unknown = not results or any(one.theirs.is_unjudged.any() for one in results)
+    is_judged = any(not one.theirs.table.layout.is_shown_only for one in results)
+    has_unknown = not is_judged or any(one.theirs.is_unjudged.any() for one in results)
     return Report(
         command=AREA,
         run=run,
@@ -61,7 +64,7 @@ def theirs_report(
         artifacts=tuple(one.artifact for one in results),
         findings=tuple(findings),
         counts=counts_of(results),
-        summary=summary_of(results),
+        summary=summary_of(results, advice),
         told=tuple(line for one in results for line in _told(one, lang)),
         problems=found,
         tables={"theirs": theirs_table(results)} if tables else {},
@@ -95,9 +98,10 @@ def counts_of(results: Sequence[Result]) -> dict[str, int]:
     return dict(found)
 
 
-def summary_of(results: Sequence[Result]) -> dict[str, Any]:
+def summary_of(results: Sequence[Result], advice: Sequence[tuple[Artifact, Advice]] = ()) -> dict[str, Any]:
     """Who computed it, the first error row and the lowest cosine."""
-    tools = list(dict.fromkeys(one.theirs.table.layout.tool for one in results))
+    tools = [one.theirs.table.layout.tool for one in results] or [said.tool for _, said in advice]
+    tools = list(dict.fromkeys(tools))
     found: dict[str, Any] = {"computed_by": ", ".join(tools)}
     if results:
         found["counted_by"] = "theirs" if all(one.theirs.has_verdicts for one in results) else "ours"
@@ -133,6 +137,7 @@ def _findings(one: Result, lang: Lang) -> Iterator[Finding]:
         stricter = (theirs.theirs == ERROR) & np.isin(ours.verdict, (PASS, WARNING))
         yield from _group(one, stricter, "stricter", "note", "suspect", lang)
     yield from _blind_overflow(one, lang)
+    yield from _warnings(one, lang)
     if not matched.all():
         yield _unmatched(one, ~matched, lang)
     yield from _group(one, theirs.is_unjudged & matched, "unjudged", "note", "unknown", lang)
@@ -160,8 +165,11 @@ def row_finding(one: Result, row: int, lang: Lang) -> Finding:
 def _first(one: Result, row: int, lang: Lang) -> Finding:
     theirs = one.theirs
     is_alone = theirs.table.layout.id.startswith(("msprobe.acc_check", "msprobe.api_compare"))
+    api = safe_text(theirs.calls[int(theirs.call[row])], 200)
     if theirs.first_role == "origin":
         where = "inputs-agree"
+    elif theirs.table.layout.id == "msprobe.difference":
+        where = "first-difference"
     elif is_alone:
         where = "alone"
     else:
@@ -173,7 +181,7 @@ def _first(one: Result, row: int, lang: Lang) -> Finding:
         role=theirs.first_role,
         subject=safe_text(theirs.name(row), 1000),
         message=_row_message(one, row, lang) + say(TEXTS, where, lang),
-        next_step=say(TEXTS, "next-alone" if is_alone else "next-first", lang),
+        next_step=say(TEXTS, "next-alone", lang, api=api) if is_alone else say(TEXTS, "next-first", lang),
         figures={**row_figures(theirs, row), "n_errors": int(theirs.is_bad.sum())},
         location=location(one, row),
     )
@@ -188,8 +196,10 @@ def _row_message(one: Result, row: int, lang: Lang) -> str:
         words = say(TEXTS, "said", lang, said=said) if said else say(TEXTS, "said-nothing", lang)
         return say(TEXTS, "first-ours", lang, place=place, why=why, tool=tool, said=words)
     key = {ERROR: "first-both", UNKNOWN: "first-theirs"}.get(verdict, "first-stricter")
-    message = safe_text(" ".join(theirs.table.text("message", row).split()), _MESSAGE_CHARS)
-    message = f" ({message})" if message and message != "[]" else ""
+    if verdict == UNKNOWN and theirs.table.layout.id.startswith(OWN_STANDARD):
+        key = "first-said"
+    message = message_of(theirs, row)
+    message = f" ({message})" if message else ""
     return say(TEXTS, key, lang, place=place, tool=tool, said=said, message=message, why=why)
 
 
@@ -310,6 +320,51 @@ def _advice(artifact: Artifact, said: Advice, lang: Lang) -> Finding:
     )
 
 
+def _warnings(one: Result, lang: Lang) -> Iterator[Finding]:
+    """Rows that the tool warns of, or that are above rounding, and that nobody calls an error."""
+    theirs = one.theirs
+    is_warned = (theirs.theirs == WARNING) | (theirs.ours.verdict == WARNING)
+    here = np.flatnonzero(is_warned & ~theirs.is_bad & ~theirs.ours.is_unmatched)
+    if not len(here):
+        return
+    n_theirs = int((theirs.theirs[here] == WARNING).sum())
+    row = int(here[0])
+    why = message_of(theirs, row) or _first_figure(theirs, row) or why_of(theirs, row, lang)
+    tool = theirs.table.layout.tool
+    yield Finding(
+        area=AREA,
+        severity="warning",
+        rule="precision.theirs-warning",
+        role="suspect",
+        subject=safe_text(theirs.name(row), 1000),
+        message=say(TEXTS, "warned", lang, n=len(here), m=n_theirs, tool=tool, why=why),
+        figures={"n_rows": len(here), **row_figures(theirs, row)},
+        location=location(one, row),
+    )
+
+
+def _first_figure(theirs: Theirs, row: int) -> str:
+    """Of a table that holds bad rows alone: the figure for which the row stands there."""
+    figures = theirs.table.all_of("figure") if theirs.table.layout.says else ()
+    if not figures:
+        return ""
+    value = figures[0].value(row)
+    return f"{figures[0].header} {safe_text(value, 80) if isinstance(value, str) else number(value)}"
+
+
+def message_of(theirs: Theirs, row: int) -> str:
+    """The tool's message as one line; msprobe 26 writes a JSON list of them."""
+    text = " ".join(theirs.table.text("message", row).split())
+    if text.startswith("["):
+        try:
+            parts = json.loads(text[:_LIST_CHARS])
+        except (ValueError, RecursionError):
+            parts = None
+        if isinstance(parts, list):
+            text = " ".join(str(part) for part in parts)
+    return safe_text(text, _MESSAGE_CHARS)
+
+
 # ---- one row in words and figures ----
 
 
@@ -357,7 +412,7 @@ def location(one: Result, row: int) -> Location:
         rank=one.artifact.rank,
         step=one.artifact.step,
         row=row,
-        line=int(one.theirs.table.lines[row]),
+        line=int(one.theirs.table.lines[row]) if one.theirs.table.counts == "line" else None,
     )
 
 
@@ -377,7 +432,7 @@ def _told(one: Result, lang: Lang) -> Iterator[str]:
         )
         + f" ({by})"
     )
-    if theirs.has_verdicts:
+    if theirs.has_verdicts and counts["ours_unknown"] < counts["rows"]:
         yield say(TEXTS, "told-reading", lang, counts=_counted(counts, "ours_", lang))
 
 

@@ -50,6 +50,19 @@ RULES: tuple[Rule, ...] = (
         _SETTING,
     ),
     Rule(
+        "precision.theirs-warning",
+        "warning",
+        ("rows of a result table with a warning", "结果表中有 warning 的行"),
+        (
+            "Rows that the tool warns of, or whose figures differ by more than rounding, and that neither calls an "
+            "error; of free_benchmark every row: it writes those alone that a small change of the input moved.",
+            "原工具给出 warning、或指标超过舍入误差，且双方都未判 error 的行；free_benchmark 的每一行（只写入受微小输入扰动影响的行）。",
+        ),
+        _CRITERIA,
+        _THEIRS,
+        ("a warning alone never fails a run unless --strict", "仅有 warning 不会失败，除非使用 --strict"),
+    ),
+    Rule(
         "precision.theirs-stricter",
         "note",
         ("the tool calls an error what is within our criteria", "原工具判 error 而指标在我们的阈值内"),

@@ -5,33 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem, Report
-from npulse.core.formats.results.table import read_result
-from npulse.core.formats.results.texts import Advice, read_advice
+from npulse.core.formats.results.documents import file_compare_table, read_document
+from npulse.core.formats.results.polygraphy import RunResults, read_run_results
+from npulse.core.formats.results.table import ResultTable, read_result
+from npulse.core.formats.results.texts import Advice, read_advice, read_file_compare
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.model import Artifact, Run
 from npulse.core.text import Lang
 
 from ..verdict import Criteria
+from .outputs import outputs_tables
 from .reading import read_theirs
 from .report import theirs_report
 from .table import Result
 
 TABLES = frozenset(
     {"msprobe.compare_result", "msprobe.acc_check", "msprobe.api_precision_compare", "cann.compare_result"}
-    | {"msit.compare_result", "atb.compare_result"}
+    | {"msit.compare_result", "atb.compare_result", "msprobe.merge_result", "msprobe.free_benchmark"}
+    | {"msprobe.diff_analyze", "msprobe.ckpt_compare", "cann.file_compare", "cann.compare_single"}
+    | {"cann.compare_mapping"}
 )
 """Kinds of artifact that are a table with a row a tensor."""
+OUTPUTS = "polygraphy.results"
+"""The kind that holds tensors of several runners."""
 ADVICE = frozenset({"msprobe.compare_advisor", "cann.compare_advisor"})
 """Kinds that only say something of such a table."""
 
 
 def is_result(artifact: Artifact) -> bool:
     """Whether an artifact is a result that another tool computed."""
-    return artifact.kind in TABLES or artifact.kind in ADVICE
+    return artifact.kind in TABLES or artifact.kind in ADVICE or artifact.kind == OUTPUTS
 
 
 def results_by_round(run: Run, round_name: str | None = None) -> dict[str, list[Artifact]]:
@@ -63,19 +71,34 @@ def read_results(
     found: list[Result] = []
     problems: list[Problem] = []
     refused: InputError | None = None
+    outputs: list[tuple[Artifact, RunResults]] = []
+    work = {"root": root, "progress": progress, "is_cancelled": is_cancelled}
     for artifact in artifacts:
-        if artifact.kind not in TABLES or not _is_asked_for(artifact, options):
+        if not _is_asked_for(artifact, options):
             continue
         try:
-            table = read_result(artifact.path, root=root, progress=progress, is_cancelled=is_cancelled)
+            if artifact.kind == OUTPUTS:
+                outputs.append((artifact, read_run_results(artifact.path, **work)))  # type: ignore[arg-type]
+            elif artifact.kind in TABLES:
+                found.append(Result(artifact, read_theirs(_table_of(artifact, **work), criteria)))
         except InputError as error:
             refused = refused or error
             problems.append(Problem.from_error(error, artifact.relative))
-            continue
-        found.append(Result(artifact, read_theirs(table, criteria)))
+    for table in outputs_tables([results for _, results in outputs]):
+        of_it = next(artifact for artifact, results in outputs if results.artifact == table.artifact)
+        found.append(Result(of_it, read_theirs(table, criteria)))
     if refused is not None and not found:
         raise refused
     return found, problems
+
+
+def _table_of(artifact: Artifact, **work: Any) -> ResultTable:
+    if artifact.kind == "cann.file_compare":
+        figures = read_file_compare(artifact.path, root=work["root"])
+        return file_compare_table(figures, artifact.relative)
+    if artifact.path.suffix.lower() == ".json":
+        return read_document(artifact.path, **work)
+    return read_result(artifact.path, **work)
 
 
 @dataclass(frozen=True, slots=True)

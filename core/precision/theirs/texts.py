@@ -35,6 +35,19 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         ". The rows of this table need not stand in the order of execution",
         "。此表的行不一定按执行顺序排列",
     ),
+    "first-difference": (
+        ". The tool names it the first difference over the ranks: rows with NaN never count as different for it, and "
+        "a rank that was only given the difference by a collective can be named",
+        "。这是该工具给出的跨卡首个差异：含 NaN 的行不被视为差异，且可能指向仅从集合通信收到差异的 rank",
+    ),
+    "first-said": (
+        "first error row ({place}): {tool} says {said}{message}",
+        "首个 error 行（{place}）：{tool} 的结论为 {said}{message}",
+    ),
+    "warned": (
+        "rows with a warning and no error: {n} ({m} by {tool}); first: {why}",
+        "有 warning 而无 error 的行：{n}（其中 {m} 行由 {tool} 给出）；第一个：{why}",
+    ),
     "alone": (
         ". Every API was run by itself on the same inputs: what is wrong is its own",
         "。每个 API 使用相同输入单独运行：误差来自该 API 本身",
@@ -45,8 +58,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "直接比较两份采集：npulse precision TARGET GOLDEN（其 dump 目录）；结果表本身给不出更多信息",
     ),
     "next-alone": (
-        "run this one API again on the device and on the CPU with its dumped inputs",
-        "用 dump 的输入在设备和 CPU 上重新运行该 API",
+        "compute this one API again from its dumped inputs: npulse recheck {api} DUMP",
+        "用 dump 的输入重新计算该 API：npulse recheck {api} DUMP",
     ),
     "missed": (
         "rows that {tool} does not call an error and that are one by its own figures: {n}. {why}",

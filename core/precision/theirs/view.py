@@ -14,12 +14,10 @@ from npulse.core.views import Detail, Strip, first_figures, rows_named
 
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import UNKNOWN, VERDICTS
-from .report import row_finding, why_of
+from .report import message_of, row_finding, why_of
 from .run import OpenedResults, report_of_opened
 from .table import Result, place_of, table_row, theirs_table
 from .texts import TEXTS
-
-_MESSAGE_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +39,13 @@ class TheirsView:
         one, inner = self.at(row)
         theirs = one.theirs
         verdict = int(theirs.ours.verdict[inner])
-        message = " ".join(theirs.table.text("message", inner).split())
+        message = message_of(theirs, inner)
         facts = [
             (say(TEXTS, "fact-theirs", lang), safe_text(theirs.said(inner), 80) or "-"),
             (say(TEXTS, "fact-ours", lang), f"{VERDICTS[verdict]}: {why_of(theirs, inner, lang)}"),
         ]
-        if message and message != "[]":
-            facts.append((say(TEXTS, "fact-message", lang), safe_text(message, _MESSAGE_CHARS)))
+        if message:
+            facts.append((say(TEXTS, "fact-message", lang), message))
         for column in (*theirs.table.all_of("figure"), *theirs.table.all_of("statistic")):
             value = column.value(inner)
             shown = safe_text(value, 80) if isinstance(value, str) else number(value)

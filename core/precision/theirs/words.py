@@ -44,7 +44,7 @@ _SHAPE = re.compile(r"(?:torch\.Size\()?[\[(]?\s*((?:\d{1,18}\s*(?:[,x]\s*|(?=[\
 
 def verdicts_of(table: ResultTable) -> npt.NDArray[np.int8]:
     """What the tool says of each row: PASS, WARNING, ERROR, or UNKNOWN where it says nothing, N/A or SKIP."""
-    found = np.full(table.n_rows, UNKNOWN, np.int8)
+    found = np.full(table.n_rows, _VERDICTS.get(table.layout.says, UNKNOWN), np.int8)
     for column in table.all_of("verdict"):
         words = _PRECISION_ERROR if column.header.lower() == "isprecisionerror" else _VERDICTS
         codes = np.array([words.get(label.strip().lower(), UNKNOWN) for label in column.labels] or [UNKNOWN])

@@ -32,13 +32,10 @@ EQUAL = {
 
 
 def row(name: str, **changes: str) -> dict[str, str]:
-    """A row of msprobe's compare of two equal tensors, but for the changes (blanks as '_')."""
-    return {
-        "NPU Name": name,
-        "Bench Name": name,
-        **EQUAL,
-        **{k.replace("_", " "): v for k, v in changes.items()},
-    }
+    """A row of msprobe's compare of two equal tensors, but for the changes ('_' for the blanks of headers)."""
+    named = {key if key in HEADER else key.replace("_", " "): cell for key, cell in changes.items()}
+    assert named.keys() <= set(HEADER)
+    return {"NPU Name": name, "Bench Name": name, **EQUAL, **named}
 
 
 def write(path: Path, rows: Sequence[Mapping[str, str]], header: Sequence[str] = HEADER) -> Path:

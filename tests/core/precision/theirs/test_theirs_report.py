@@ -8,9 +8,15 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Report
+from npulse.core.formats.results.table import read_result
 from npulse.core.precision.run_report import report_of, reports_of
+from npulse.core.precision.theirs.reading import read_theirs
+from npulse.core.precision.theirs.report import theirs_report
 from npulse.core.precision.theirs.rules import RULES
+from npulse.core.precision.theirs.table import Result
+from npulse.core.precision.verdict import Criteria
 from npulse.core.run.discover import discover
+from npulse.core.run.model import Artifact
 
 from ....tui.panes.captures import ORIGIN, chain, write_capture
 from .tables import HEADER, row, write
@@ -176,6 +182,42 @@ def test_nan_on_both_sides_is_open_and_no_error(tmp_path: Path) -> None:
 def test_figures_beside_nan_on_both_sides_say_that_it_stands_at_the_same_places(tmp_path: Path) -> None:
     report = told(tmp_path, row("Torch.abs.0.forward.output.0", **NAN, **NAN_BENCH))
     assert (report.verdict, report.counts["ours_pass"]) == ("pass", 1)
+
+
+def test_warnings_are_findings_of_their_own(tmp_path: Path) -> None:
+    text = '["warning: norm relative error of output is 10 times that of input."]'
+    report = told(tmp_path, row("Torch.add.0.forward.output.0", Result="warning", Err_message=text))
+    assert (report.verdict, rules_of(report)) == ("warn", ["theirs-warning"])
+    assert report.findings[0].message.endswith("norm relative error of output is 10 times that of input.")
+    header = ("rank", "pert_mode", "stage", "step", "api_name", "max_rel", "dtype", "shape", "output_index")
+    unstable = {"api_name": "Torch.exp.0.forward", "max_rel": "symbol_flipping", "shape": "torch.Size([4])"}
+    path = write(tmp_path / "free_benchmark.csv", [unstable], header)
+    report = report_of([path], AnalysisOptions()).report
+    assert (report.verdict, report.counts["warning"]) == ("warn", 1)
+    assert report.findings[0].message.endswith("max_rel symbol_flipping")
+
+
+def test_an_api_that_was_run_alone_is_computed_again(tmp_path: Path) -> None:
+    header = ("API name", "Forward Test Success", "Backward Test Success", "Message")
+    rows = [("Functional.gelu.0", "pass", " "), ("Functional.linear.0", "pass", "error")]
+    path = write(
+        tmp_path / "accuracy_checking_result_1.csv",
+        [dict(zip(header, cells, strict=False)) for cells in rows],
+        header,
+    )
+    report = report_of([path], AnalysisOptions()).report
+    assert (report.counts["pass"], report.counts["error"]) == (1, 1)
+    assert report.findings[0].subject == "Functional.linear.0"
+    assert "npulse recheck Functional.linear.0" in report.findings[0].next_step
+
+
+def test_what_is_only_shown_is_no_pass(tmp_path: Path) -> None:
+    header = ("NPU Name", "rank0", "rank1")
+    rows = [{"NPU Name": "A", "rank0": "1", "rank1": "NPU: N/A"}]
+    table = read_result(write(tmp_path / "multi_ranks_compare_merge_1.csv", rows, header))
+    artifact = Artifact("msprobe.merge_result", tmp_path, "x", 1, 1)
+    report = theirs_report([Result(artifact, read_theirs(table, Criteria()))], "run")
+    assert (report.verdict, report.findings) == ("unknown", ())
 
 
 def test_every_rule_is_told_in_both_languages(tmp_path: Path) -> None:
