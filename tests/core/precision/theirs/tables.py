@@ -32,7 +32,7 @@ EQUAL = {
 
 
 def row(name: str, **changes: str) -> dict[str, str]:
-    """A row of msprobe's compare of two equal tensors, but for the changes ('_' for the blanks of headers)."""
+    """A row of msprobe's compare of two equal tensors, but for the changes ('_' for blanks)."""
     named = {key if key in HEADER else key.replace("_", " "): cell for key, cell in changes.items()}
     assert named.keys() <= set(HEADER)
     return {"NPU Name": name, "Bench Name": name, **EQUAL, **named}
