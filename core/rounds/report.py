@@ -181,6 +181,13 @@ def row_findings(story: Story, row: StoryRow, newest: dict[str, str], lang: Lang
         folder = (story.root / row.facts.manifest).parent  # whole: the shell is elsewhere
         step = say(TEXTS, "next-open", lang, folder=command_line([str(folder)]))
         yield _finding(story, row, "open", "warning", say(TEXTS, "message-open", lang), step)
+    if row.other_input:
+        before = next(one for one in story.rows if one.name == row.other_input)
+        told = {"since": safe_text(before.name, 60), "before": before.input.text, "after": row.input.text}
+        figures = {"since": before.name, "input_before": before.input.text, "input_after": row.input.text}
+        message = say(TEXTS, "message-other-input", lang, **told)
+        step = say(TEXTS, "next-other-input", lang)
+        yield _finding(story, row, "other-input", "warning", message, step, figures)
     for state in ("worse", "better"):
         names = [name for name, told in row.states.items() if told == state]
         for since in dict.fromkeys(row.since[name] for name in names):
@@ -218,7 +225,7 @@ def _finding(
     next_step: str,
     figures: dict[str, Any] | None = None,
 ) -> Finding:
-    roles = {"better": "ok", "worse": "suspect", "fails": "suspect"}
+    roles = {"better": "ok", "worse": "suspect", "fails": "suspect", "other-input": "suspect"}
     return Finding(
         area=AREA,
         severity=severity,
@@ -245,6 +252,7 @@ def _facts(story: Story, row: StoryRow) -> dict[str, Any]:
         "started": started_text(row) or None,
         "duration_s": facts.duration_s,
         "outcome": facts.outcome or None,
+        "input": row.input.text or None,
         "exit_status": facts.exit_status,
         "signal": facts.signal or None,
         "changes": [

@@ -15,6 +15,7 @@ from npulse.core.run.model import Round, Run
 
 from .facts import Facts, facts_of
 from .figures import Cell, State
+from .inputs import InputTold
 from .settings import Change, Groups, changes_between, groups_of
 
 
@@ -41,7 +42,8 @@ class StoryRow:
     since: by figure; since is the round that a figure is compared with. against: the same states against the
     baseline, {} for the baseline itself or without one. criteria: those of the areas that it recorded;
     criterion_states: by id, against the last round before that has it. verdict: over these areas, None where
-    it recorded none. is_complete: all areas were asked.
+    it recorded none. input: what it was measured on; other_input: the last round before of which that is
+    known, where it is another, else "". is_complete: all areas were asked.
     """
 
     index: int
@@ -61,6 +63,8 @@ class StoryRow:
     criterion_states: Mapping[str, State] = field(default_factory=dict)
     verdict: Verdict | None = None
     said: tuple[AreaSaid, ...] = ()
+    input: InputTold = InputTold()
+    other_input: str = ""
     is_complete: bool = False
 
     def of_state(self, *states: State) -> list[str]:

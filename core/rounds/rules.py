@@ -58,6 +58,20 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     _rule(
+        "other-input",
+        "warning",
+        ("a round was measured on another input", "某轮使用了不同的输入"),
+        (
+            "A hash over what the first call of each captured step was given is another one than in the last round before "
+            "that has it: token ids, an image, positions. Figures of precision and overflow are then not compared.",
+            "对每个采集步首个调用的输入（token、图像、position）计算的哈希与之前最近一轮不同。此时精度与溢出指标不作比较。",
+        ),
+        (
+            "another hash of the same rank and step, both by elements, by checksum or by statistics",
+            "同一 rank 与 step 的哈希不同，且同为按元素、校验和或统计量计算",
+        ),
+    ),
+    _rule(
         "nothing-recorded",
         "warning",
         ("a round recorded nothing", "某轮未采到任何数据"),

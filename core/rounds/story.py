@@ -28,6 +28,8 @@ from npulse.core.run.model import Round, Run
 from npulse.core.run.sides import Capture, golden_round
 
 from .figures import BY_ID, Cell, State, cells_of, state_of
+from .inputs import AREAS as INPUT_AREAS
+from .inputs import InputTold, is_other
 from .noise import judged_by
 from .rows import AreaSaid, StoryRow, rows_of
 from .verdicts import FIGURE_OF, Milestone, change_of, milestones, results_of, verdict_of
@@ -74,6 +76,11 @@ class _Asked:
     cells: Mapping[str, Cell]
     check_up: CheckUp
     problems: tuple[Problem, ...]
+
+    @property
+    def input(self) -> InputTold:
+        told = self.found.get("precision")
+        return InputTold() if told is None else InputTold.of(told.report.report)
 
 
 def story(
@@ -145,11 +152,14 @@ class _Latest:
         self.found: dict[str, tuple[str, Newest]] = {}
         self.cells: dict[str, tuple[str, Cell]] = {}
         self.criteria: dict[str, tuple[str, CriterionResult]] = {}
+        self.input: tuple[str, InputTold] = ("", InputTold())
 
     def take(self, name: str, asked: _Asked) -> None:
         self.found |= {area: (name, one) for area, one in asked.found.items()}
         self.cells |= {figure: (name, cell) for figure, cell in asked.cells.items()}
         self.criteria |= {one.id: (name, one) for one in results_of(asked.check_up)}
+        if asked.input.text:
+            self.input = name, asked.input
 
 
 def _told(row: StoryRow, asked: _Asked, latest: _Latest, teller: _Teller) -> StoryRow:
@@ -161,6 +171,9 @@ def _told(row: StoryRow, asked: _Asked, latest: _Latest, teller: _Teller) -> Sto
         if area in latest.found:
             since, before = latest.found[area]
             states |= teller.noise(area, before, found, (since, row.name), (old, cells))
+    on_other = latest.input[0] if is_other(latest.input[1], asked.input) else ""
+    if on_other:
+        states = _without(states)
     since_of = {name: latest.cells[name][0] for name in cells if name in latest.cells}
     results = results_of(asked.check_up)
     changes: dict[str, State] = {}
@@ -178,8 +191,18 @@ def _told(row: StoryRow, asked: _Asked, latest: _Latest, teller: _Teller) -> Sto
         criterion_states=changes,
         verdict=verdict_of(asked.check_up),
         said=tuple(_said(area, one, asked.check_up) for area, one in asked.found.items()),
+        input=asked.input,
+        other_input=on_other,
         is_complete=True,
     )
+
+
+def _without(states: Mapping[str, State]) -> dict[str, State]:
+    """States where two rounds were measured on two inputs: those of a captured step are unknown."""
+    return {
+        name: "unknown" if BY_ID[name].area in INPUT_AREAS and state != "first" else state
+        for name, state in states.items()
+    }
 
 
 class _Teller:
@@ -264,7 +287,7 @@ class _Teller:
         for area in after.found.keys() & before.found.keys():
             sides = before.found[area], after.found[area]
             states |= self.noise(area, *sides, names, (before.cells, after.cells))
-        return states
+        return _without(states) if is_other(before.input, after.input) else states
 
 
 def _alone(run: Run, round_: Round, golden: Capture | None) -> Run:

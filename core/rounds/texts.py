@@ -92,6 +92,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{figures} better than in {since}; changed in between: {changes}",
         "{figures}，比 {since} 更好；期间改动：{changes}",
     ),
+    "message-other-input": (
+        "measured on another input than {since} (hash {before}, here {after}): what is captured of one step says "
+        "nothing about the other; precision and overflow figures of the two are not compared",
+        "与 {since} 的输入不同（哈希 {before}，此处 {after}）：两者采集的数据不可互相说明，精度与溢出指标不作比较",
+    ),
+    "next-other-input": (
+        "feed every round the same batch: keep it with npulse capture --keep-input, shuffle off, seeds fixed",
+        "每轮使用同一 batch：用 npulse capture --keep-input 保留、关闭 shuffle、固定种子",
+    ),
     "message-nothing": ("nothing was recorded{why}", "未采到任何数据{why}"),
     "message-open": (
         "the manifest was never closed: the capture still runs, or was killed",
