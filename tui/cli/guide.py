@@ -13,11 +13,16 @@ USUAL_ARCHIVE = Path("diag")
 
 
 def print_guide(symptom: str | None, run_path: Path | None, lang: Lang, format_name: str) -> int:
-    """The whole guide, or one symptom's part of it. InputError where the run that is named is not there."""
+    """The whole guide, one symptom's part of it, or a command line explained.
+
+    InputError where the run that is named is not there.
+    """
     from npulse.core.guide import NOTHING_KNOWN, SYMPTOMS, facts_of_run, symptom_of
     from npulse.core.guide.lines import guide_lines, guide_values
 
     check_text_or_json(format_name)
+    if symptom is not None and _is_explained(symptom, lang, format_name):
+        return 0
     symptoms = SYMPTOMS if symptom is None else (symptom_of(symptom),)
     if run_path is None and USUAL_ARCHIVE.is_dir():
         run_path = USUAL_ARCHIVE
@@ -31,6 +36,20 @@ def print_guide(symptom: str | None, run_path: Path | None, lang: Lang, format_n
     else:
         emit(f"{safe_text(line)}\n" for line in guide_lines(symptoms, facts, lang))
     return 0
+
+
+def _is_explained(text: str, lang: Lang, format_name: str) -> bool:
+    """Print what a command line of a tool or a document means, where the text is one."""
+    from npulse.core.guide.command_line import explain_line, is_command_line, line_lines, line_values
+
+    if not is_command_line(text):
+        return False
+    told = explain_line(text)
+    if format_name == "json":
+        emit_json(line_values(told, lang))
+    else:
+        emit(f"{safe_text(line)}\n" for line in line_lines(told, lang))
+    return True
 
 
 def print_found(query: str, symptom: str | None, lang: Lang, format_name: str) -> int:

@@ -284,7 +284,8 @@ def capture(
 @app.command(short_help="Which tool for which symptom; look up a code.")
 def guide(
     symptom: Annotated[
-        str | None, typer.Argument(help="wrong, nan, crash or slow; without it all of them.")
+        str | None,
+        typer.Argument(help="wrong, nan, crash or slow; or a command line: 'msprobe compare -tp A -gp B'."),
     ] = None,
     *,
     run: Annotated[

@@ -64,3 +64,12 @@ def test_what_cannot_be_answered_ends_with_2(
 ) -> None:
     assert run(words) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_command_line_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "msprobe compare -tp A -gp B"
+    assert run(["guide", line, "--lang", "en"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2] == "  npulse precision A B"
+    assert run(["guide", line, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["npulse"][0] == "npulse precision A B"
+    assert run(["guide", "msprobe frob"]) == 2
