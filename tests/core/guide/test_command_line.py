@@ -35,9 +35,7 @@ def test_a_line_of_the_tool() -> None:
 
 
 def test_a_line_of_the_documents() -> None:
-    line = (
-        "msprobe compare -r A -t B --metric veRL --error-threshold=1e-5 -v 3 -o report.html --jobs 8 --frob"
-    )
+    line = "msprobe compare -r A -t B --metric veRL --error-threshold=1e-5 -v 3 -o r.html --jobs 8 --frob"
     assert states(line) == {
         "-r": "ours",
         "A": "value",
