@@ -855,6 +855,11 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "pairing.none-by-hand": ("Nothing was paired by hand.", "没有手工配对。"),
     "pairing.judging": ("Comparing again with what you paired.", "正在按您的配对重新比较。"),
     "precision.n-by-hand": ("{n:,} paired by hand", "手工配对 {n:,}"),
+    "recheck.title": ("Computed again on the CPU: {name}", "在 CPU 上重算：{name}"),
+    "recheck.computing": (
+        "Computing the call again from its dumped inputs ... (leave with Esc)",
+        "正在用转储的输入重算该调用……（按 Esc 离开）",
+    ),
     "trend.title": ("Errors over the rounds", "误差随轮次的变化"),
     "trend.reading": ("comparing the rounds ...", "正在比较各轮……"),
     "trend.counts": (

@@ -248,6 +248,16 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
 
         self.shell.push_screen(RankPage(comparison, rank.step, rank.rank), go)
 
+    def action_recheck_call(self) -> None:
+        from .recheck_page import RecheckPage
+
+        if self.compared is None or self.row is None:
+            self._nothing("precision.recheck")
+            return
+        rank, inner = self.compared.at(self.row)
+        call = int(rank.rows.pairing.row_call[inner])
+        self.shell.push_screen(RecheckPage(self.compared.comparison, rank, call))
+
     def action_show_trend(self) -> None:
         from npulse.core.precision.compare import Settings
 
