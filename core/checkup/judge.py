@@ -113,6 +113,9 @@ def _area_state(
             next_step = here_command(facts)
     recorded = _recorded(told)
     headline = _headline(area, told, results, missing, lang)
+    if told and all(map(is_of_others, told)):
+        tool = safe_text(str(told[-1].summary["computed_by"]), 80)
+        headline = safe_text(say(TEXTS, "of-others", lang, tool=tool, headline=headline), 400)
     if recorded:
         headline = safe_text(say(TEXTS, "recorded", lang, made=recorded, headline=headline), 400)
     return AreaState(
@@ -127,6 +130,11 @@ def _area_state(
         is_counted=is_recorded or is_asked,
         recorded=recorded,
     )
+
+
+def is_of_others(report: Report) -> bool:
+    """Whether its figures are those that another tool computed."""
+    return bool(report.summary.get("computed_by"))
 
 
 def _recorded(reports: Sequence[Report]) -> str:
@@ -145,7 +153,7 @@ def is_judgeable(area: str, reports: Sequence[Report]) -> bool:
     if any(report.verdict not in ("unknown", "pass") for report in reports):
         return True
     if area == "precision":
-        return any(report.golden is not None for report in reports)
+        return any(report.golden is not None or is_of_others(report) for report in reports)
     if area == "environment":
         return any(report.verdict != "unknown" for report in reports)
     return True

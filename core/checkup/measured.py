@@ -127,7 +127,8 @@ def _complete(reports: Sequence[Report]) -> Measured:
 
 def _cosine(reports: Sequence[Report]) -> Measured:
     """The worst last output of the pairs; one with NaN or Inf has no cosine and is wrong all the same."""
-    found = [_cosine_of(report) for report in reports if report.golden is not None]
+    of_others = [report for report in reports if report.summary.get("computed_by")]
+    found = [_cosine_of(report) for report in reports if report.golden is not None or report in of_others]
     if not found:
         return Measured(None, "unknown", why="no-golden")
     wrong = next((one for one in found if one.value is None and one.state == "fail"), None)

@@ -11,6 +11,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "fail": ("fail", "不通过"),
     "unknown": ("unknown", "无法判断"),
     "incomplete": ("incomplete", "不完整"),
+    "of-others": ("figures of {tool}: {headline}", "{tool} 的指标：{headline}"),
     "recorded": (
         "as recorded on {made}, not judged anew: {headline}",
         "记录于 {made}，未重新判断：{headline}",

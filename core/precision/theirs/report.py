@@ -118,9 +118,36 @@ def summary_of(results: Sequence[Result], advice: Sequence[tuple[Artifact, Advic
             row = int(np.nanargmin(np.where(np.isfinite(cosine), cosine, np.nan)))
             if lowest is None or cosine[row] < lowest[0]:
                 lowest = float(cosine[row]), one.theirs.name(row)
+    found |= _end_of(results)
     if lowest is not None:
         found["lowest_cosine"], found["lowest_cosine_row"] = lowest[0], safe_text(lowest[1], 1000)
     return found
+
+
+def _end_of(results: Sequence[Result]) -> dict[str, Any]:
+    """The last forward output that a table in the order of execution compares, the worst of several ranks."""
+    ends: list[tuple[float, Theirs, int]] = []
+    for one in results:
+        theirs = one.theirs
+        if not theirs.table.layout.is_ordered or theirs.table.layout.is_shown_only:
+            continue
+        is_output = np.array([io.startswith("output") for io in theirs.io], np.bool_)
+        is_forward = np.array([".forward" in name for name in theirs.calls], np.bool_)[theirs.call]
+        rows = np.flatnonzero(is_output & is_forward & ~theirs.ours.is_unmatched)
+        exact = rows[np.isfinite(theirs.ours.cosine[rows])]
+        if len(rows):
+            row = int(exact[-1]) if len(exact) else int(rows[-1])
+            cosine = float(theirs.ours.cosine[row])
+            ends.append((cosine if np.isfinite(cosine) else -2.0, theirs, row))
+    if not ends:
+        return {}
+    cosine, theirs, row = min(ends, key=lambda end: end[0])
+    found: dict[str, Any] = {
+        "last_output": safe_text(theirs.name(row), 1000),
+        "last_output_verdict": VERDICTS[int(theirs.ours.verdict[row])],
+        "last_output_reason": REASONS[int(theirs.ours.reason[row])],
+    }
+    return found | ({"last_output_cosine": cosine} if cosine > -2.0 else {})
 
 
 # ---- findings ----
