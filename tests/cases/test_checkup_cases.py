@@ -12,7 +12,7 @@ from npulse.core.areas import AREAS
 from npulse.core.run.discover import discover
 
 WANTED = {
-    **dict.fromkeys(("C01", "C03", "C05", "C11", "C12", "C16"), ("fail", "precision")),
+    **dict.fromkeys(("C01", "C03", "C05", "C11", "C12", "C15", "C16"), ("fail", "precision")),
     **dict.fromkeys(("C07", "C13"), ("pass", "")),  # rounding, zeros in the reference: nothing is wrong
     "C09": ("unknown", "precision"),
     **dict.fromkeys(("C19", "C21", "C23", "C24", "C28", "C30"), ("fail", "overflow")),
@@ -22,7 +22,7 @@ WANTED = {
     **dict.fromkeys(("C53", "C58"), ("unknown", "performance")),
     "C59": ("fail", "device"),
     "C61": ("fail", "environment"),
-    **dict.fromkeys(("C15", "C64", "C66"), ("unknown", "")),  # another tool's table alone; no files at all
+    **dict.fromkeys(("C64", "C66"), ("unknown", "")),  # no files at all
 }
 """State and the area to open first, as each case's own text says what is wrong and where."""
 _ORDER = ("pass", "warn", "unknown", "incomplete", "fail")
