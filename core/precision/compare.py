@@ -222,7 +222,8 @@ def compare_captures(
     done = replace(comparison, stage="complete", judged=judged)
     if settings.second_read and not done.is_growing:
         own = check_beside(pair, done.ranks, progress, is_cancelled)
-        done = replace(done, own=own, problems=tuple(dict.fromkeys((*done.problems, *own.problems))))
+        new = (problem for problem in own.problems if problem not in done.problems)
+        done = replace(done, own=own, problems=(*done.problems, *new))
     if settings.tails is not None and not groups:
         Last.keep(pair, couples, settings, done, loaded, all_jobs)
     elif settings.metrics and settings.tails is None:
