@@ -855,6 +855,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "pairing.none-by-hand": ("Nothing was paired by hand.", "没有手工配对。"),
     "pairing.judging": ("Comparing again with what you paired.", "正在按您的配对重新比较。"),
     "precision.n-by-hand": ("{n:,} paired by hand", "手工配对 {n:,}"),
+    "members.title": ("Unfolded: {name}", "展开：{name}"),
+    "members.side": ("side", "侧"),
+    "members.not-compared": (
+        "This value stands inside the group: it is shown, not compared.",
+        "该值在组的内部：只显示，不比较。",
+    ),
     "recheck.title": ("Computed again on the CPU: {name}", "在 CPU 上重算：{name}"),
     "recheck.computing": (
         "Computing the call again from its dumped inputs ... (leave with Esc)",

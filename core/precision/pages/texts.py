@@ -56,6 +56,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "If a target call does the same: mark this one and that one, then pair them.",
         "若目标侧有做同样事情的调用：标记此调用与那个调用，再配对。",
     ),
+    # unfolded
+    "both-calls": (
+        "One call of the target against one of the golden side.",
+        "目标侧一个调用对标杆侧一个调用。",
+    ),
+    "target-alone": ("Only the target side has it.", "只有目标侧有此调用。"),
+    "golden-alone": ("Only the golden side has it.", "只有标杆侧有此调用。"),
     # over the rounds
     "trend-better": ("better", "变好"),
     "trend-worse": ("worse", "变差"),

@@ -14,6 +14,7 @@ import numpy as np
 from npulse.core.precision.compare import Settings
 from npulse.core.precision.pages import pairing_rows as pages
 from npulse.tui.app import NpulseApp
+from npulse.tui.panes.precision.members_page import MembersPage
 from npulse.tui.panes.precision.pairing_page import PairingPage
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.screens.main import MainPage
@@ -108,3 +109,23 @@ async def test_a_hundred_thousand_calls_are_turned_page_by_page(
         turned_s = process_time() - began
         assert page.rows.n_lines == n and page.line is not None
         assert made_s < 1.5 and turned_s / 9 < 0.05, (made_s, turned_s / 9)
+
+
+async def test_a_group_unfolds_and_its_compared_value_leads_back(
+    open_app: OpenApp, compared: Compared, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    make = partial(PrecisionPane, settings=Settings(pair_calls=by_hand))
+    app = open_app(write_unlike(tmp_path / "run"), make_pane=make)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await compared(pilot)
+        await pilot.press("g", "j")
+        assert pane.subject() == "NPU.npu_swiglu.0.forward"
+        await pilot.press("plus")
+        await until(pilot, lambda: isinstance(app.screen, MembersPage))
+        text = screen_text(app)
+        assert "Unfolded: NPU.npu_swiglu.0" in text and "1 call(s) of the target against 3" in text
+        here = next(line for line in text.split("\n") if "▶" in line)
+        assert "target" in here and "output 0" in here, "the cursor is on the compared value"
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MainPage))
+        assert pane.subject() == "NPU.npu_swiglu.0.forward"

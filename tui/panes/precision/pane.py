@@ -163,11 +163,21 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
     def in_footer(self, action_id: str) -> bool:
         if action_id == "precision.pair":
             return self._can_choose()
+        if action_id == "precision.members":
+            return self._is_in_group()
         if action_id == "precision.ranks":
             return self.compared is not None and len(self.compared.comparison.ranks) > 1
         if action_id == "precision.stack":
             return self.compared is not None and self.compared.can_have_stacks
         return super().in_footer(action_id)
+
+    def _is_in_group(self) -> bool:
+        """Whether the row under the cursor stands for several calls of a side."""
+        if self.compared is None or self.row is None:
+            return False
+        rank, inner = self.compared.at(self.row)
+        call = int(rank.rows.pairing.row_call[inner])
+        return any(group.call == call for group in rank.rows.pairing.groups)
 
     # ---- what opens from a row ----
 
@@ -247,6 +257,22 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             self.show_row(row)
 
         self.shell.push_screen(RankPage(comparison, rank.step, rank.rank), go)
+
+    def action_show_members(self) -> None:
+        from .members_page import MembersPage
+
+        view = self.compared
+        if view is None or self.row is None:
+            self._nothing("precision.members")
+            return
+        rank, inner = view.at(self.row)
+
+        def go(row: int | None) -> None:
+            if row is not None and self.compared is view:
+                self.show_row(table_row(view.comparison, rank, row))
+
+        page = MembersPage(rank, int(rank.rows.pairing.row_call[inner]), inner)
+        self.shell.push_screen(page, go)
 
     def action_recheck_call(self) -> None:
         from .recheck_page import RecheckPage

@@ -1,0 +1,92 @@
+"""A call unfolded: every call that stands in it on either side, with all that each is given and gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump
+from npulse.core.table import Column, Table, text_column
+from npulse.core.text import Lang, say
+
+from ..compare import RankComparison
+from ..pairing import Group
+from ..verdict import VERDICTS
+from .texts import TEXTS
+
+SIDES = ("target", "golden")
+_STATISTICS = ("max", "min", "mean", "norm")
+
+
+def group_at(rank: RankComparison, call: int) -> Group | None:
+    """The group at a place of the sequence."""
+    return next((group for group in rank.rows.pairing.groups if group.call == call), None)
+
+
+def members_of(rank: RankComparison, call: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Call rows of both dumps that stand at a place of the sequence."""
+    group = group_at(rank, call)
+    if group is not None:
+        return group.target_calls, group.golden_calls
+    pairing = rank.rows.pairing
+    t, g = int(pairing.target_call[call]), int(pairing.golden_call[call])
+    return ((t,) if t >= 0 else ()), ((g,) if g >= 0 else ())
+
+
+def members_table(rank: RankComparison, call: int) -> Table:
+    """A row a leaf: `side`, `operator`, `io`, `dtype`, `shape`, the recorded statistics, `verdict` of the row
+    in which it is compared (absent inside a group) and `row`, that row in the rank (-1 for none).
+    """
+    rows, pairing = rank.rows, rank.rows.pairing
+    first, last = np.searchsorted(pairing.row_call, [call, call + 1]).tolist()
+    sides: list[tuple[int, Dump, int]] = []
+    compared: tuple[dict[int, int], dict[int, int]] = (
+        {int(pairing.target_leaf[row]): row for row in range(first, last)},
+        {int(pairing.golden_leaf[row]): row for row in range(first, last)},
+    )
+    members = members_of(rank, call)
+    for side, (dump, calls) in enumerate(zip((rank.target, rank.golden), members, strict=True)):
+        for one in calls:
+            kinds = dump.leaves.kind
+            sides += [
+                (side, dump, leaf) for leaf in dump.leaf_range(one) if kinds[leaf] not in (NONE, OBJECT)
+            ]
+    records = [dump.leaf(leaf) for _, dump, leaf in sides]
+    places = [compared[side].get(leaf, -1) for side, _, leaf in sides]
+    has_both = [
+        place >= 0 and pairing.target_leaf[place] >= 0 and pairing.golden_leaf[place] >= 0 for place in places
+    ]
+    verdicts = [
+        VERDICTS[int(rows.verdict[place])] if both else None
+        for place, both in zip(places, has_both, strict=True)
+    ]
+    figures = [[getattr(record, name) for record in records] for name in _STATISTICS]
+    return Table(
+        "members",
+        (
+            text_column("side", [SIDES[side] for side, _, _ in sides]),
+            text_column("operator", [d.calls.names[int(d.leaves.call[leaf])] for _, d, leaf in sides]),
+            text_column("io", [record.io for record in records]),
+            text_column("verdict", verdicts),
+            text_column("dtype", [record.dtype or record.type for record in records]),
+            text_column("shape", [None if r.shape is None else str(list(r.shape)) for r in records]),
+            *(_numbers(name, values) for name, values in zip(_STATISTICS, figures, strict=True)),
+            Column("row", "int", np.array(places, np.int64), is_internal=True),
+        ),
+    )
+
+
+def _numbers(name: str, values: list[float | None]) -> Column:
+    absent = np.array([value is None for value in values], np.bool_)
+    known = np.array([np.nan if value is None else value for value in values], np.float64)
+    return Column(name, "float", known, absent=absent)
+
+
+def members_title(rank: RankComparison, call: int, lang: Lang) -> str:
+    """What stands against what."""
+    group = group_at(rank, call)
+    if group is not None:
+        n = {"n_target": len(group.target_calls), "n_golden": len(group.golden_calls)}
+        return say(TEXTS, "group-of", lang, fusion=group.fusion or "-", **n)
+    target, golden = members_of(rank, call)
+    key = "both-calls" if target and golden else "target-alone" if target else "golden-alone"
+    return say(TEXTS, key, lang)
