@@ -61,7 +61,9 @@ class MembersPage(Page["int | None"]):
         self.query_one(VirtualTable).view = TableView(
             self.table,
             (
-                ColumnSpec("side", self.tr("members.side"), format=lambda v: say(TEXTS, str(v), lang), is_frozen=True),
+                ColumnSpec(
+                    "side", self.tr("members.side"), format=lambda v: say(TEXTS, str(v), lang), is_frozen=True,
+                ),
                 ColumnSpec(
                     "operator", heading("operator", lang), format=lambda v: short_name(str(v)), max_width=36,
                     min_width=16, is_frozen=True,

@@ -68,13 +68,13 @@ class RankHeat(Widget, can_focus=True):
         self._top = 0
 
     def validate_rank_at(self, rank: int) -> int:
-        return max(0, min(rank, self.cells.shape[0] - 1))
+        return max(0, min(rank, len(self.cells) - 1))
 
     def validate_layer_at(self, layer: int) -> int:
-        return max(0, min(layer, self.cells.shape[1] - 1))
+        return max(0, min(layer, int(self.cells.shape[1]) - 1))
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return max(self.cells.shape[0], 1)
+        return max(len(self.cells), 1)
 
     def render(self) -> Text:
         glyphs, height = glyphs_of(self.app), max(self.size.height, 1)
