@@ -46,6 +46,8 @@ class AnalysisOptions:
     ranks. layers: globs of calls. steps: inclusive ranges; () is all. inputs: only what both were given
     before any operator. precision_map: what computes in which dtype, as `k=v,...` or the path of a file.
     ranks: which target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1").
+    dtype, shape: of raw elements, as the user writes them. fusion_rule: a file that names the original
+    operators of compiled ones.
     """
 
     lang: Lang = "en"
@@ -75,6 +77,9 @@ class AnalysisOptions:
     inputs: bool = False
     precision_map: str | None = None
     ranks: str | None = None
+    dtype: str | None = None
+    shape: str | None = None
+    fusion_rule: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from .splits.view import TensorView
 from .texts import TEXTS
 from .verdict import REASONS
 from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
-from .work import open_side
+from .work import open_sides
 
 _SHOWN = (
     "cosine", "rel_l2", "rel_l2_at_least", "max_abs_error", "max_rel_error", "mean_rel_error", "norm_ratio",
@@ -165,7 +165,7 @@ def element_view(
             "no elements were captured for this row on both sides with one shape",
             hint='capture with task tensor, or statistics with "tensor_list"',
         )
-    target, golden = open_side(job.target), open_side(job.golden)
+    target, golden = open_sides(job)
     return ElementView(
         target,
         golden,

@@ -15,7 +15,7 @@ from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 
 from .rows import FIGURES
 from .splits.view import TensorView
-from .work import TensorJob, open_side
+from .work import TensorJob, open_sides
 
 _Tensor = TensorFile | TensorView
 
@@ -116,7 +116,7 @@ def measured_by_plugins(
 def _opened(job: TensorJob) -> tuple[_Tensor, _Tensor] | None:
     """Both files where they can be compared; the first read has told what is wrong with the others."""
     try:
-        target, golden = open_side(job.target), open_side(job.golden)
+        target, golden = open_sides(job)
     except TensorError:
         return None
     return (target, golden) if target.shape == golden.shape and target.n_elements else None

@@ -11,7 +11,7 @@ from npulse.core.calls.apis import HARMLESS
 from npulse.core.calls.clocks import time_before
 from npulse.core.findings import Finding, Related, Report, Verdict, merged, verdict_from
 from npulse.core.formats.msprobe.names import parse_name
-from npulse.core.formats.msprobe.records import OUTPUT
+from npulse.core.formats.msprobe.records import INPUT, OUTPUT
 from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
@@ -164,7 +164,8 @@ def last_output(rank: RankComparison) -> int:
         for row in reversed(picked.tolist()):
             name = rows.pairing.name(rank.target, rank.golden, int(rows.pairing.row_call[row]))
             parsed = parse_name(name)
-            if parsed.direction == "forward" and parsed.api not in HARMLESS:
+            is_forward = parsed.direction == "forward" or parsed.kind == "other" and rank.target.is_ordered
+            if is_forward and parsed.api not in HARMLESS:
                 return int(row)
     return -1
 
@@ -203,7 +204,7 @@ def _first_difference(comparison: Comparison, lang: Lang) -> tuple[list[Finding]
     n_unknown = int((here & (rows.verdict == UNKNOWN)).sum())
     key = "first-difference" if n_unknown else "first-difference-seen"
     if not rank.target.is_ordered:
-        key = "first-difference-unordered"
+        key = "first-difference-unordered" if rows.n_rows > 1 else "one-tensor"
     first = ordered_origins(comparison)[:1]
     is_behind = any(_place(r, origin.call) < _place(rank, int(call)) for r, origin in first)
     if is_behind:
@@ -226,8 +227,9 @@ def _first_difference(comparison: Comparison, lang: Lang) -> tuple[list[Finding]
 
 def _next_of_unknown(rank: RankComparison) -> str:
     if not rank.target.is_ordered:
-        return "next-unordered"
-    return "next-golden" if rank.golden.header.framework == "golden" else "next-unknown"
+        return "next-unordered" if rank.rows.n_rows > 1 else "next-one-tensor"
+    is_golden = rank.golden.header.framework == "golden"
+    return "next-golden" if is_golden and INPUT not in rank.golden.leaves.side else "next-unknown"
 
 
 def _failing_unknown(rank: RankComparison) -> list[int]:

@@ -194,7 +194,8 @@ def tensor_rows(rows: Rows) -> TensorRows:
     both = np.flatnonzero((t >= 0) & (g >= 0))
     both = both[(lt.kind[t[both]] == TENSOR) & (lg.kind[g[both]] == TENSOR)]
     t, g = t[both], g[both]
-    shapes = _shared_codes(lt.shapes, lg.shapes)
+    is_other_tool = rows.target.located is not None or rows.golden.located is not None
+    shapes = _shared_codes(*(map(squeezed, t.shapes) if is_other_tool else t.shapes for t in (lt, lg)))
     dtypes = _shared_codes(lt.dtypes, lg.dtypes)
     shape_t, shape_g = _pick(shapes[0], lt.shape[t]), _pick(shapes[1], lg.shape[g])
     dtype_t, dtype_g = _pick(dtypes[0], lt.dtype[t]), _pick(dtypes[1], lg.dtype[g])
@@ -227,6 +228,11 @@ def _regroup(rows: Rows, tensors: TensorRows) -> None:
         tensors.shape_equal[place] = tensors.shape_known[place] = True
         tensors.has_files[place] = has_files
         tensors.n_elements[place] = split.n_compared if has_files else split.target.n_elements
+
+
+def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without its axes of length 1, which other tools than msprobe lay on or leave out."""
+    return tuple(length for length in shape if length != 1)
 
 
 def statistics_rows(rows: Rows, tensors: TensorRows, pick: npt.NDArray[np.bool_]) -> StatisticsRows:

@@ -9,6 +9,8 @@ from pathlib import Path
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Problem, Report, with_problems
+from npulse.core.formats.tensors import dtype_of
+from npulse.core.formats.tensors.raw import parse_shape
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
@@ -16,8 +18,10 @@ from npulse.core.run.sides import (
     DUMP,
     Capture,
     CapturePair,
+    Declared,
     capture_pairs,
     captures_of,
+    comparable_captures,
     pair_of,
     unpaired_captures,
 )
@@ -221,6 +225,7 @@ def report_of_pair(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """A pair compared. InputError where nothing of it can be used, or it lacks the rank and step."""
+    pair = _as_declared(pair, options)
     if options.inputs:
         from .own.inputs import inputs_report
 
@@ -240,6 +245,18 @@ def report_of_pair(
     return _compared(pair, options, progress, is_cancelled)[1]
 
 
+def _as_declared(pair: CapturePair, options: AnalysisOptions) -> CapturePair:
+    """The pair with what the user says of files that do not say it themselves. UsageError."""
+    dtype, shape = options.dtype, options.shape
+    if dtype is not None and dtype_of(dtype) is None:
+        raise UsageError(f"--dtype {dtype[:40]}: no such type", hint="float16, bfloat16, float32, int64 ...")
+    lengths = None if shape is None else parse_shape(shape)
+    if shape is not None and lengths is None:
+        raise UsageError(f"--shape {shape[:40]}: no shape", hint="lengths with commas: --shape 16,10240")
+    rule = options.fusion_rule or pair.declared.fusion_rule
+    return replace(pair, declared=Declared(dtype, lengths, rule))
+
+
 def _compared(
     pair: CapturePair,
     options: AnalysisOptions,
@@ -247,6 +264,7 @@ def _compared(
     is_cancelled: IsCancelled,
 ) -> tuple[Comparison, Report]:
     check_question(options)
+    pair = _as_declared(pair, options)
     settings = settings_of(options)
     comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
     told = report(comparison, lang=options.lang, tables=options.tables)
@@ -365,8 +383,10 @@ def _only_capture(run: Run, round_name: str | None) -> list[Capture]:
     if len(captures) == 1:
         return captures
     where = f" in round '{round_name}'" if round_name else ""
-    if not captures:
-        raise InputError(f"no capture pair here{where}", path=run.path, hint=_TWO_SIDES)
+    captures = captures or [c for c in comparable_captures(run) if round_name in (None, c.round)]
+    if len(captures) < 2:
+        found = f"one capture alone here, {captures[0].name}" if captures else "no capture pair here"
+        raise InputError(found + where, path=run.path, hint=_TWO_SIDES)
     raise InputError(
         f"{len(captures)} captures{where}, and their names do not say which is target and which is golden",
         path=run.path,

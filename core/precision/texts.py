@@ -72,6 +72,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "this differs{output}; what it was made of was not recorded: it may have begun before.",
         "此处不同{output}；其来源未被记录：差异可能始于之前。",
     ),
+    "one-tensor": ("the two tensors differ{output}.", "两个张量不同{output}。"),
+    "next-one-tensor": (
+        "Ask what made it on both sides and of which input; with --tables stands which elements differ most.",
+        "确认两侧由何算子、何输入产生；--tables 给出差异最大的元素。",
+    ),
     "first-difference-unordered": (
         "this differs{output}; nothing says in which order these tensors were made, so that it is the first one by "
         "name, not by execution.",

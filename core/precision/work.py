@@ -6,15 +6,18 @@ tuples: packing and unpacking ten thousand dataclasses would cost as much as com
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
 from npulse.core.findings import Problem
 from npulse.core.formats.tensors import Dtype, TensorError, TensorFile
+from npulse.core.formats.tensors.layout import row_major_strides
 
 from .elements import Examination, examine
 from .pair import compare_files
 from .patterns import Pattern, pattern
+from .rows import squeezed
 from .splits.model import PartsPlace
 from .splits.place import open_parts
 from .splits.view import TensorView
@@ -37,7 +40,10 @@ TensorSide = TensorPlace | PartsPlace
 """Where a side of a row lies: one file, or the parts that make it."""
 
 
-def open_side(place: TensorSide) -> TensorFile | TensorView:
+Elements = TensorFile | TensorView
+
+
+def open_side(place: TensorSide) -> Elements:
     """The tensor that lies there, nothing of its elements read; raises TensorError."""
     return open_parts(place) if isinstance(place, PartsPlace) else open_place(place)
 
@@ -84,7 +90,7 @@ def measure(job: TensorJob) -> Measured:
             problems.append(problem_of(error, side))
     if problems:
         return Measured(job.row, None, tuple(problems))
-    target, golden = files
+    target, golden = alike(job, *files)
     if target.shape != golden.shape:
         return Measured(job.row, None, shapes_differ=True)
     try:
@@ -100,11 +106,39 @@ def _is_as_declared(file: TensorFile | TensorView) -> bool:
     return file.is_as_declared if isinstance(file, TensorView) else file.dtype.name == file.declared.name
 
 
+def open_sides(job: TensorJob) -> tuple[Elements, Elements]:
+    """Both tensors of a row, of one shape where that can be. Raises TensorError."""
+    return alike(job, open_side(job.target), open_side(job.golden))
+
+
+def alike(job: TensorJob, target: Elements, golden: Elements) -> tuple[Elements, Elements]:
+    """Two tensors whose shapes differ in axes of length 1 alone, in one shape.
+
+    Only of captures whose tools lay such axes on or leave them out (an ATB token, a compiled graph): msprobe
+    records what the framework has on both sides.
+    """
+    if target.shape == golden.shape or squeezed(target.shape) != squeezed(golden.shape):
+        return target, golden
+    places = (job.target, job.golden)
+    is_other_tool = any(isinstance(place, TensorPlace) and place.file is not None for place in places)
+    if not (is_other_tool and isinstance(target, TensorFile) and isinstance(golden, TensorFile)):
+        return target, golden
+    if golden.is_contiguous and golden.tiling is None:
+        return target, _shaped(golden, target.shape)
+    if target.is_contiguous and target.tiling is None:
+        return _shaped(target, golden.shape), golden
+    return target, golden
+
+
+def _shaped(file: TensorFile, shape: tuple[int, ...]) -> TensorFile:
+    return replace(file, shape=shape, strides=row_major_strides(shape))
+
+
 def look_closer(job: tuple[TensorJob, PairMetrics]) -> Examined:
     """Second read of a pair that differs: places, ulps, tolerance and pattern of the bad elements."""
     tensor_job, metrics = job
     try:
-        target, golden = open_side(tensor_job.target), open_side(tensor_job.golden)
+        target, golden = open_sides(tensor_job)
         examination = examine(target, golden)
     except TensorError:
         # the first read has reported this file; a file that changed in between is no new finding

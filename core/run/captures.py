@@ -38,6 +38,11 @@ def captures_of(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:
     return captures_among(run, frozenset((kind,)))
 
 
+def comparable_captures(run: Run) -> tuple[Capture, ...]:
+    """All captures of a run that can be compared, of every kind."""
+    return captures_among(run, frozenset(COMPARABLE))
+
+
 def captures_among(run: Run, kinds: frozenset[str]) -> tuple[Capture, ...]:
     """All captures of these kinds, in the order of `captures_of`."""
     captures = grouped(run, "", run.shared, kinds)

@@ -22,6 +22,7 @@ from .captures import CHECKPOINT, COMPARABLE, FILES, captures_among, grouped
 from .captures import DUMP as DUMP
 from .captures import Capture as Capture
 from .captures import captures_of as captures_of
+from .captures import comparable_captures as comparable_captures
 from .discover import discover
 from .model import Artifact, Run
 from .paths import is_process, is_rank_folder, shown
@@ -117,7 +118,14 @@ def _pairs_among(run: Run, kinds: frozenset[str], without: frozenset[str]) -> tu
         target = _only_target(captures) if common is not None else None
         couples = [(target, common)] if target is not None and common is not None else _couples(captures)
         pairs += [_aligned(run, target, golden) for target, golden in couples]
-    return tuple(pair for pair in pairs if pair.target)
+    is_msprobe = kinds == frozenset((DUMP,))
+    return tuple(pair for pair in pairs if pair.target and (is_msprobe or _are_apart(pair)))
+
+
+def _are_apart(pair: CapturePair) -> bool:
+    """Whether no folder of a side lies in one of the other side: what lies around is no counterpart."""
+    sides = [artifact.path for artifact in (*pair.target, *pair.golden)]
+    return not any(one in other.parents for one in sides for other in sides)
 
 
 def golden_round(run: Run, kind: str = DUMP) -> Capture | None:

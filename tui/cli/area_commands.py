@@ -61,6 +61,9 @@ def precision(
     layer: p.LayerOption = None,
     inputs: p.InputsOption = False,
     precision_map: p.PrecisionMapOption = None,
+    dtype: p.DtypeOption = None,
+    shape: p.ShapeOption = None,
+    fusion_rule: p.FusionRuleOption = None,
     verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
 ) -> int:
@@ -80,6 +83,9 @@ def precision(
         layers=tuple(layer or ()),
         inputs=inputs,
         precision_map=precision_map,
+        dtype=dtype,
+        shape=shape,
+        fusion_rule=fusion_rule,
         verbosity=verbosity,
     )
     return run_precision(options, [path for path in (target, golden) if path is not None], own)

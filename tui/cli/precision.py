@@ -29,6 +29,9 @@ class PrecisionOptions:
     layers: tuple[str, ...] = ()
     inputs: bool = False
     precision_map: str | None = None
+    dtype: str | None = None
+    shape: str | None = None
+    fusion_rule: Path | None = None
     verbosity: int = 2
 
 
@@ -44,6 +47,9 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
         "layers": own.layers,
         "inputs": own.inputs,
         "precision_map": own.precision_map,
+        "dtype": own.dtype,
+        "shape": own.shape,
+        "fusion_rule": own.fusion_rule,
     }
     paths, document = _without_config(paths, own)
     target, golden = _sides(paths, own)

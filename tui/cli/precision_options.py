@@ -47,6 +47,12 @@ PrecisionMapOption = Annotated[
     str | None,
     typer.Option("--precision-map", help="Operators to dtypes: 'softmax=fp32,*attn*=bf16', or a file of it."),
 ]
+DtypeOption = Annotated[str | None, typer.Option("--dtype", help="Type of raw .bin elements: float16 ...")]
+ShapeOption = Annotated[str | None, typer.Option("--shape", help="Their shape: 16,10240.")]
+FusionRuleOption = Annotated[
+    Path | None,
+    typer.Option("--fusion-rule", help="JSON of a compiled model (atc --mode=1), for golden .npy files."),
+]
 VerbosityOption = Annotated[
     int,
     typer.Option(

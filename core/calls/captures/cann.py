@@ -31,6 +31,7 @@ from npulse.core.progress import IsCancelled, check
 from ..graph import MAX_FILES, GraphCall, graph_calls
 from .build import CaptureBuilder, Statistics
 
+PLAIN_FORMATS = frozenset(("ND", "NCHW", "NHWC", "NCDHW", "NDHWC", "HWCN", "DHWCN", "NCL", "CN", "NC"))
 SIDES = {"input": INPUT, "output": OUTPUT}
 
 
@@ -75,7 +76,8 @@ def _add_file(builder: CaptureBuilder, call: GraphCall, path: Path, file: str) -
                 f"{row.io} {row.index}",
                 None,
                 dtype=dtype,
-                shape=row.shape,
+                # of a tensor in tiles the table has the shape in which it is stored
+                shape=row.shape if row.format in PLAIN_FORMATS else None,
                 statistics=statistics_of(row),
             )
     elif name.suffix in ("npy", "pt") and name.io in SIDES:

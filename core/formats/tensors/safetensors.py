@@ -108,8 +108,8 @@ def _header(source: Source) -> tuple[dict[str, Any], int]:
         raise source.error("cut-off", f"the file ends after {source.size} bytes", byte=source.size)
     length = int.from_bytes(source.read(0, _LENGTH_BYTES, "the length of the header"), "little")
     if length > MAX_HEADER_BYTES:
-        kind = "too-large" if length < 1 << 40 else "unreadable"
-        raise source.error(kind, f"a header of {length:,} bytes: no file of safetensors", byte=0)
+        message = f"a header of {length:,} bytes, at most {MAX_HEADER_BYTES:,} are read"
+        raise source.error("too-large", message, byte=0)
     text = source.read(_LENGTH_BYTES, length, "the header")
     try:
         header = json.loads(text, object_pairs_hook=_unique)

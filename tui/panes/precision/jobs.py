@@ -118,9 +118,9 @@ def rounds_with_pairs(run: Run) -> list[str]:
 
 def capture_choices(run: Run) -> list[tuple[str, Path]]:
     """All captures of a run by name, for the user to say which is target and which is golden."""
-    from npulse.core.run.sides import captures_of
+    from npulse.core.run.sides import comparable_captures
 
-    return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in captures_of(run)]
+    return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in comparable_captures(run)]
 
 
 def _theirs(run: Run, round_name: str, tools: JobTools) -> TheirsView | None:
