@@ -86,7 +86,7 @@ def _finding(seen: Seen, lang: Lang) -> Finding:
             artifact=seen.where.artifact,
             rank=seen.where.rank,
             step=seen.where.step,
-            byte=int(dump.calls.byte[seen.call]) if seen.call >= 0 else None,
+            byte=byte if seen.call >= 0 and (byte := int(dump.calls.byte[seen.call])) >= 0 else None,
         ),
     )
 

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from npulse.tui.cli.main import run
@@ -84,3 +85,15 @@ def test_how_much_is_told(sides: tuple[str, str], capsys: Capture) -> None:
     for level in ("0", "3"):
         assert ORIGIN in told(capsys, *sides, "-v", level)[1]
     assert told(capsys, *sides, "-v", "4")[0] == 2
+
+
+def test_raw_elements_are_compared_as_the_options_say(tmp_path: Path, capsys: Capture) -> None:
+    values = np.arange(8, dtype="<f2")
+    for name, array in (("a.bin", values), ("b.bin", values * 2)):
+        (tmp_path / name).write_bytes(array.tobytes())
+    paths = (str(tmp_path / "a.bin"), str(tmp_path / "b.bin"))
+    code, out, _ = told(capsys, *paths, "--dtype", "float16", "--shape", "2,4", "--format", "json")
+    assert (code, json.loads(out)["findings"][0]["figures"]["rel_l2"]) == (1, 0.5)
+    for word, value in (("--dtype", "float17"), ("--shape", "2;4")):
+        code, _, err = told(capsys, *paths, word, value)
+        assert code == 2 and value in err

@@ -19,6 +19,7 @@ from npulse.core.formats.atb import read_atb
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.formats.tensors import TensorError
 from npulse.core.precision.compare import compare_captures
+from npulse.core.precision.verdict import VERDICTS
 from npulse.core.progress import ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
 from npulse.core.run.sides import Declared, capture_pairs, pair_of
@@ -282,3 +283,35 @@ def test_any_fusion_rule_is_read_or_refused(graphs: list[Any]) -> None:
     with file_of(json.dumps({"graph": graphs}).encode(), "rule.json") as path:
         for op in read_fusion_rule(path, []):
             assert isinstance(op.name, str)
+
+
+def test_axes_of_length_one_are_no_other_shape(tmp_path: Path) -> None:
+    file = container(outputs=[Tensor(X.tobytes(), shape=(1, 2, 2))])
+    put(tmp_path / "npu", {"MatMul.a.1.2.1749633330000001": file})
+    (tmp_path / "onnx").mkdir()
+    np.save(tmp_path / "onnx" / "a.0.1749633330000000.npy", X + np.array([[0, 0], [0, 4]], "<f4"))
+    (rank,) = compare_captures(pair_of(tmp_path / "npu", tmp_path / "onnx")).ranks
+    assert rank.rows.figure("max_abs_error", 0) == 4.0
+    assert rank.rows.examinations[0].max_abs_error_index == (0, 1, 1)  # in the shape of the target
+
+
+def test_statistics_of_a_tensor_in_tiles_prove_nothing_about_its_elements(tmp_path: Path) -> None:
+    head = (
+        "Input/Output,Index,Data Size,Data Type,Format,Shape,Max Value,Min Value,Avg Value,Count,Nan Count,"
+    )
+    head += "Negative Inf Count,Positive Inf Count\n"
+    row = "Output,0,1024,DT_FLOAT,FRACTAL_NZ,1x1x16x16,9,0,1,256,0,0,0\n"
+    put(tmp_path / "stats", {"MatMul.a.1.2.1749633330000001.csv": head + row})
+    tiles = np.zeros((1, 1, 16, 16), "<f4")
+    made = Tensor(tiles.tobytes(), format=29, shape=tiles.shape, original_shape=(10, 12))
+    put(tmp_path / "npu", {"MatMul.a.1.2.1749633330000001": container(outputs=[made])})
+    (rank,) = compare_captures(pair_of(tmp_path / "stats", tmp_path / "npu")).ranks
+    assert rank.target.leaf(0).shape is None
+    assert rank.golden.leaf(0).shape == (10, 12)
+    assert VERDICTS[int(rank.rows.verdict[0])] == "unknown"
+
+
+def test_a_capture_is_no_counterpart_of_one_that_lies_in_it(tmp_path: Path) -> None:
+    file = container(outputs=[Tensor(X.tobytes(), shape=(2, 2))])
+    put(tmp_path, {"MatMul.a.1.2.1749633330000001": file, "expected/MatMul.a.1.2.1749633330000001": file})
+    assert capture_pairs(discover(tmp_path)) == ()
