@@ -404,6 +404,9 @@ def recheck(
     operator: str,
     *,
     side: str | None = None,
+    reference: str | None = None,
+    activation: str | None = None,
+    scale: str | None = None,
     options: AnalysisOptions | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -411,12 +414,22 @@ def recheck(
     """Calls of an operator computed again on the CPU from their dumped inputs, each with its outcome.
 
     operator: a call's full name, a pattern of names, an API or a module class. side: "target" or "golden" of
-    a run that holds both. InputError where nothing was dumped, UsageError where no call fits.
+    a run that holds both. reference: FILE.py:FUNCTION, the user's own. activation, scale: a leaf (and its
+    scale, a leaf or a number) that is studied under int8. InputError where nothing was dumped, UsageError
+    where no call fits.
     """
     from .recheck.run_recheck import recheck as computed_again
 
     return computed_again(
-        run, operator, side=side, options=options, progress=progress, is_cancelled=is_cancelled
+        run,
+        operator,
+        side=side,
+        reference=reference,
+        activation=activation,
+        scale=scale,
+        options=options,
+        progress=progress,
+        is_cancelled=is_cancelled,
     )
 
 

@@ -22,6 +22,7 @@ MAX_FIGURES = 100
 MAX_LIST = 1000
 MAX_RELATED = 50
 MAX_PATTERNS = 20
+MAX_OPERATORS = 200
 MAX_MAGIC_BYTES = 64
 MAX_COLUMNS = 500
 COLUMN_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -35,7 +36,8 @@ _BROAD = re.compile(r"[*?]*")
 class Item:
     """One plug-in of a module, as npulse knows it. index: its place there, by which it is asked.
 
-    name: of a reader its kind of artifact. title: (en, zh). line: where its class stands.
+    name: of a reader its kind of artifact. patterns: of a reader names of files, of a reference those of
+    operators. title: (en, zh). line: where its class stands.
     """
 
     kind: PluginKind
@@ -73,6 +75,8 @@ def items_of(told: Sequence[Mapping[str, Any]], own_name: str) -> tuple[list[Ite
             item = _reader(one, index, line, wrong)
         elif kind == "metric":
             item = _metric(one, index, line, wrong)
+        elif kind == "reference":
+            item = _reference(one, index, line, wrong)
         else:
             item = _analysis(one, index, line, own_name, wrong)
         label = safe_text(str(one.get("class", "")), 60)
@@ -80,7 +84,7 @@ def items_of(told: Sequence[Mapping[str, Any]], own_name: str) -> tuple[list[Ite
         if not wrong:
             items.append(item)
     if not told:
-        words = "no class with a method read, measure or analyze"
+        words = "no class with a method read, measure, analyze or compute"
         complaints.append(Complaint(f"holds {words}, so it is no plug-in", 1))
     return items, complaints
 
@@ -88,9 +92,11 @@ def items_of(told: Sequence[Mapping[str, Any]], own_name: str) -> tuple[list[Ite
 def _wrong_of(one: Mapping[str, Any], method_line: int | None) -> list[Complaint]:
     """What is wrong with the method that npulse would call."""
     text = one.get("signature")
-    method = {"reader": "read(path)", "metric": "measure(target, golden)"}.get(
-        str(one.get("kind")), "analyze(data)"
-    )
+    method = {
+        "reader": "read(path)",
+        "metric": "measure(target, golden)",
+        "reference": "compute(operator, inputs, keywords)",
+    }.get(str(one.get("kind")), "analyze(data)")
     return [Complaint(f"it is called as {method}: {safe_text(str(text), 200)}", method_line)] if text else []
 
 
@@ -156,6 +162,26 @@ def _metric(one: Mapping[str, Any], index: int, line: int | None, wrong: list[Co
         "precision",
         unit=safe_text(unit) if isinstance(unit, str) else "",
         is_higher_better=better == "higher",
+        line=line,
+    )
+
+
+def _reference(one: Mapping[str, Any], index: int, line: int | None, wrong: list[Complaint]) -> Item:
+    name, operators = one.get("name"), one.get("operators")
+    if not isinstance(name, str) or not COLUMN_NAME.fullmatch(name):
+        wrong.append(Complaint("name has to be lower case letters, digits and _, a letter first"))
+    listed = isinstance(operators, list) and 0 < len(operators) <= MAX_OPERATORS
+    fits = listed and all(isinstance(p, str) and 0 < len(p) <= 200 for p in operators or ())
+    if not fits:
+        wrong.append(
+            Complaint(f"operators has to be a list of 1 to {MAX_OPERATORS} names such as 'npu_acme'")
+        )
+    return Item(
+        "reference",
+        index,
+        name if isinstance(name, str) else "",
+        "precision",
+        patterns=tuple(operators) if fits and operators else (),
         line=line,
     )
 

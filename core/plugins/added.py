@@ -16,7 +16,7 @@ from .protocols import PluginKind
 
 SCHEMA = 1
 MAX_LIST_BYTES = 1 << 20
-_KINDS = ("reader", "metric", "analysis")
+_KINDS = ("reader", "metric", "analysis", "reference")
 
 
 @dataclass(frozen=True, slots=True)

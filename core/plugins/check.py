@@ -18,6 +18,7 @@ from ..table import Column, Table, text_column
 from .accept import MAX_FINDINGS, Complaint, Item, figure_of, findings_of, items_of, rows_of
 from .analyses import asked_of, table_answer
 from .process import PluginFault, PluginProcess
+from .references import Computing
 from .registry import Plugin
 
 CHECK_LIMIT_S = 20.0
@@ -103,7 +104,25 @@ def _try_analysis(process: PluginProcess, item: Item, faults: list[Complaint]) -
     return f"{len(findings)} findings in a sample of one report"
 
 
-_TRIES = {"reader": _try_reader, "metric": _try_metric, "analysis": _try_analysis}
+def _try_reference(process: PluginProcess, item: Item, faults: list[Complaint]) -> str:
+    """Two small arrays under the first name that it knows. It may refuse them."""
+    x = np.array([[1.0, -2.0, 0.5], [4.0, 0.0, -8.0]])
+    with Computing(process, item) as computing:
+        try:
+            made = computing.compute(item.patterns[0], [x, x[::-1].copy()], {})
+        except PluginFault as fault:
+            if fault.word != "raised":
+                raise
+            return f"refused two arrays of 6 elements: it {fault.message}"
+    return f"{len(made)} output{'' if len(made) == 1 else 's'} of two arrays of 6 elements"
+
+
+_TRIES = {
+    "reader": _try_reader,
+    "metric": _try_metric,
+    "analysis": _try_analysis,
+    "reference": _try_reference,
+}
 _SAMPLE_RUN: Any = SimpleNamespace(path=Path("/sample"), rounds=(), artifacts=())
 
 

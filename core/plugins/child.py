@@ -20,8 +20,9 @@ from typing import Any, BinaryIO
 
 from . import wire
 
-METHODS = {"reader": "read", "metric": "measure", "analysis": "analyze"}
-N_ARGUMENTS = {"reader": 1, "metric": 2, "analysis": 1}
+METHODS = {"reader": "read", "metric": "measure", "analysis": "analyze", "reference": "compute"}
+N_ARGUMENTS = {"reader": 1, "metric": 2, "analysis": 1, "reference": 3}
+MAX_OUTPUTS = 64
 MAX_ROWS = 200_000
 _FILE = "<plug-in>"
 
@@ -111,6 +112,8 @@ class _Holder:
         if question == "analyze":
             found = item.analyze(_Data(message, self))
             return {"findings": [_finding(one) for one in _listed(found, message["most"], "findings")]}
+        if question == "compute":
+            return _computed(item, message, arrays)
         raise ValueError(f"{question} {kind}")
 
     def ask(self, message: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
@@ -131,6 +134,8 @@ class _Holder:
         else:
             self.path = message["path"]
             found = _module(message["name"], self.path, message["code"])
+        if message.get("function"):
+            return [("reference", _Function(message["function"], getattr(found, message["function"])))]
         is_module = isinstance(found, types.ModuleType)
         members = _classes_in(found) if is_module else [found]
         objects = [member() if isinstance(member, type) else member for member in members]
@@ -171,7 +176,7 @@ def _described(kind: str, item: Any) -> dict[str, Any]:
     method = getattr(item, METHODS[kind])
     told: dict[str, Any] = {"kind": kind, "line": _line_of(item), "method_line": _line_of(method)}
     told["class"] = type(item).__name__
-    for name in ("name", "kind", "title", "area", "patterns", "unit", "better"):
+    for name in ("name", "kind", "title", "area", "patterns", "unit", "better", "operators"):
         value: Any = getattr(item, name, None)
         is_sequence = isinstance(value, (list, tuple))
         told["kind_id" if name == "kind" else name] = list(value) if is_sequence else value
@@ -209,6 +214,41 @@ def _read(item: Any, path: str) -> dict[str, Any]:
             break
         rows.append(dict(row))
     return {"rows": rows, "problems": _listed(problems, 1000, "problems"), "is_cut": is_cut}
+
+
+class _Function:
+    """A function that the user named, as a reference: it is called as the operator is."""
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.name, self.operators = "function", ["*"]
+        if not callable(function):
+            raise TypeError(f"{name} is no function")
+        self._function = function
+
+    def compute(self, operator: str, inputs: list[Any], keywords: Mapping[str, Any]) -> Any:
+        return self._function(*inputs, **keywords)
+
+
+def _computed(item: Any, message: Mapping[str, Any], arrays: list[Any]) -> dict[str, Any]:
+    """The outputs of a reference, each as a file of the folder that npulse made for them."""
+    import numpy as np
+
+    inputs, keywords = wire.filled(message["inputs"], arrays), wire.filled(message["keywords"], arrays)
+    found = item.compute(message["operator"], inputs, keywords)
+    listed = list(found) if isinstance(found, (list, tuple)) else [found]
+    if len(listed) > MAX_OUTPUTS:
+        raise ValueError(f"{len(listed)} outputs")
+    names: list[str | None] = []
+    for place, one in enumerate(listed):
+        if one is None:
+            names.append(None)
+            continue
+        if hasattr(one, "detach"):
+            one = one.detach().cpu().numpy()
+        name = f"{place}.npy"
+        np.save(Path(message["folder"], name), np.asarray(one, np.float64), allow_pickle=False)
+        names.append(name)
+    return {"outputs": names}
 
 
 def _number(value: Any) -> Any:

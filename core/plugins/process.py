@@ -92,8 +92,11 @@ class PluginProcess:
     ) -> None:
         self.end()
 
-    def load(self) -> list[dict[str, Any]]:
-        """Import it; the declarations of what it holds, as they stand there. PluginFault."""
+    def load(self, function: str = "") -> list[dict[str, Any]]:
+        """Import it; the declarations of what it holds, as they stand there. PluginFault.
+
+        function: a function of its file that is the one reference in it.
+        """
         code = self.plugin.code.decode("utf-8", "replace")
         answer = self.ask(
             {
@@ -103,6 +106,7 @@ class PluginProcess:
                 "path": str(self.plugin.path or ""),
                 "code": code,
                 "kinds": list(self.plugin.kinds) if self.plugin.value else [],
+                "function": function,
             }
         )
         items = answer.get("items")

@@ -1,4 +1,4 @@
-"""What a plug-in has to be: the three protocols, and what an analysis is given.
+"""What a plug-in has to be: the four protocols, and what an analysis is given.
 
 A plug-in is a class without arguments for its constructor. Its module is imported, and its methods are
 called, in a process of its own: nothing that it does can take npulse along or change anything of it.
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-PluginKind = Literal["reader", "metric", "analysis"]
+PluginKind = Literal["reader", "metric", "analysis", "reference"]
 GROUPS: Mapping[str, PluginKind] = {
     "npulse.readers": "reader",
     "npulse.metrics": "metric",
     "npulse.analyses": "analysis",
+    "npulse.references": "reference",
 }
 """Entry point groups and what stands in each."""
 AREAS = ("precision", "overflow", "memory", "performance", "device", "rounds")
@@ -81,6 +82,26 @@ class AnalysisPlugin(Protocol):
         say `severity` (error, warning, note; default warning), `rule` (a word; default "finding"), `role`,
         `subject`, `next` (what to do), `figures` (name with its unit to number or text), `location`
         (`artifact`, `rank`, `step`, `row`, `line`, `byte`), `related` (each `role`, `subject`, `figures`).
+        """
+        ...
+
+
+class ReferencePlugin(Protocol):
+    """What operators compute that npulse has no reference for (`npulse recheck`).
+
+    name: lower case letters, digits and `_`. operators: patterns of API names ("NPU.npu_acme", "acme_*") or
+    of module classes ("AcmeLinear"); * ? [] alone.
+    """
+
+    name: str
+    operators: Sequence[str]
+
+    def compute(self, operator: str, inputs: list[Any], keywords: Mapping[str, Any]) -> Any:
+        """The output tensor of a call, or a list of them (None for one that is not known).
+
+        operator: as in `operators`. inputs, keywords: tensors as arrays (float64, int64, bool), plain values,
+        lists, None for what was not dumped; of a module its parameters are among the keywords. The dtype of
+        the answer does not matter: npulse rounds it to that of the output.
         """
         ...
 

@@ -29,6 +29,40 @@ def packed(message: Mapping[str, Any], arrays: Sequence[Any] = ()) -> list[bytes
     return [len(body).to_bytes(HEAD_BYTES, "little"), body, *views]
 
 
+PLACE = "array"
+
+
+def emptied(value: Any, arrays: list[Any]) -> Any:
+    """A value with its arrays taken out, to `arrays`; what JSON cannot hold is None. Slices are kept."""
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        arrays.append(value)
+        return {PLACE: len(arrays) - 1}
+    if isinstance(value, (list, tuple)):
+        return [emptied(item, arrays) for item in value]
+    if isinstance(value, Mapping):
+        return {"map": {str(key): emptied(item, arrays) for key, item in value.items()}}
+    if isinstance(value, slice):
+        return {"slice": [emptied(part, arrays) for part in (value.start, value.stop, value.step)]}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": str(value)}
+    return value if isinstance(value, (bool, int, float, str)) else None
+
+
+def filled(value: Any, arrays: Sequence[Any]) -> Any:
+    """`emptied` undone."""
+    if isinstance(value, list):
+        return [filled(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if PLACE in value:
+        return arrays[value[PLACE]]
+    if "slice" in value:
+        return slice(*value["slice"])
+    if "number" in value:
+        return float(value["number"])
+    return {key: filled(item, arrays) for key, item in value["map"].items()}
+
+
 def length_of(head: bytes) -> int:
     """How long the JSON of a message is."""
     return int.from_bytes(head, "little")

@@ -74,7 +74,7 @@ def check_call(
         why: Why = "random" if plain_api(given.name.api) in RANDOM else "no-reference"
         return replace(blank, why=why)
     blank = replace(blank, operator=reference.name)
-    refusal = _refused(given)
+    refusal = refused(given)
     if refusal is not None:
         return replace(blank, why=refusal, missing=given.absent, detail=_lost_of(given))
     try:
@@ -88,7 +88,7 @@ def check_call(
     return checked(lifted, given, blank)
 
 
-def _refused(given: Given) -> Why | None:
+def refused(given: Given) -> Why | None:
     """Why a call cannot be computed from what was dumped."""
     values = [*given.positional, *given.keywords.values(), *given.parameters.values()]
     lost = [one for value in values for one in _lost_in(value)]

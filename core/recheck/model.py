@@ -17,7 +17,15 @@ Outcome = Literal["within", "coarse", "implementation", "call", "unknown"]
 nothing tells why or it is the implementation's; wrong as another call would be right; cannot be told."""
 
 Why = Literal[
-    "", "no-reference", "missing", "too-large", "random", "unsupported", "does-not-fit", "unreadable"
+    "",
+    "no-reference",
+    "missing",
+    "too-large",
+    "random",
+    "unsupported",
+    "does-not-fit",
+    "unreadable",
+    "failed",
 ]
 """Why it cannot be told."""
 

@@ -32,7 +32,7 @@ from npulse.core.run.selection import check_round
 from npulse.core.run.sides import CapturePair, capture_pairs, captures_of
 from npulse.core.text import Lang
 
-from .check import check_call
+from .foreign import References
 from .model import Check
 from .quant.of_call import study_of_call
 from .report import Rechecked, report_of
@@ -40,7 +40,7 @@ from .report import Rechecked, report_of
 MAX_CALLS = 200
 SIDES = ("target", "golden")
 Checker = Callable[..., Check]
-"""`check_call`, or one that asks a reference of the user's."""
+"""As `check.check_call`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def recheck(
     side: str | None = None,
     activation: str | None = None,
     scale: str | None = None,
-    checker: Checker = check_call,
+    reference: str | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> RecheckReport:
@@ -83,9 +83,10 @@ def recheck(
     operator: a call's full name, a pattern of names (* ? []), an API ("softmax", "NPU.npu_rms_norm") or a
     module class; of the latter two all forward calls. side: "target" or "golden" of a run that holds both
     (default: target, with the golden side's call beside it). activation, scale: a leaf of the call that is
-    studied under int8, and the scale (a leaf, or a number); quantising calls have their own. options: round,
-    pair, rank, step, language. At most MAX_CALLS calls. Raises InputError for a run without dumps, UsageError
-    where no call fits.
+    studied under int8, and the scale (a leaf, or a number); quantising calls have their own. reference:
+    FILE.py:FUNCTION, which computes what the operator should, called as it is; it runs in a process of its
+    own. options: round, pair, rank, step, language. At most MAX_CALLS calls. Raises InputError for a run
+    without dumps, UsageError where no call fits.
     """
     asked = options or AnalysisOptions()
     if side not in (None, *SIDES):
@@ -98,19 +99,21 @@ def recheck(
     problems: list[Problem] = list(opened.problems)
     names: set[str] = set()
     n_fitting = 0
-    for n_done, place in enumerate(places):
-        progress(Progress("recheck", n_done, len(places), "ranks"))
-        check(is_cancelled)
-        dump = _read(place.artifact, place.root, problems, progress, is_cancelled)
-        if dump is None:
-            continue
-        names.update(dump.calls.names)
-        fitting = calls_that_fit(dump, operator)
-        n_fitting += len(fitting)
-        fitting = fitting[: MAX_CALLS - len(found)]
-        if fitting:
-            asking = _Asking(checker, activation, scale, progress, is_cancelled)
-            found += _of_place(place, dump, fitting, asking, problems)
+    with References(reference, is_cancelled=is_cancelled) as references:
+        asking = _Asking(references, activation, scale, progress, is_cancelled)
+        for n_done, place in enumerate(places):
+            progress(Progress("recheck", n_done, len(places), "ranks"))
+            check(is_cancelled)
+            dump = _read(place.artifact, place.root, problems, progress, is_cancelled)
+            if dump is None:
+                continue
+            names.update(dump.calls.names)
+            fitting = calls_that_fit(dump, operator)
+            n_fitting += len(fitting)
+            fitting = fitting[: MAX_CALLS - len(found)]
+            if fitting:
+                found += _of_place(place, dump, fitting, asking, problems)
+        problems += references.problems
     if not found and not problems:
         raise _no_call(opened, operator, sorted(names))
     root = opened.path

@@ -194,6 +194,13 @@ def recheck(
         str | None,
         typer.Option("--side", help="target or golden (default: target, golden beside it)."),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            help="FILE.py:FUNCTION that computes what the operator should: code that runs with your rights.",
+        ),
+    ] = None,
     activation: Annotated[
         str | None,
         typer.Option("--activation", help="A leaf of the call to look at under int8: input.0, or its name."),
@@ -207,7 +214,9 @@ def recheck(
     """Say whether an output is within what its dtype allows, or the implementation or the call is wrong."""
     from .recheck import run_recheck
 
-    return run_recheck(options, operator, run, side=side, activation=activation, scale=scale)
+    return run_recheck(
+        options, operator, run, side=side, activation=activation, scale=scale, reference=reference
+    )
 
 
 @app.command(short_help="Two runs or rounds side by side, every area.")

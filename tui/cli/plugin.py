@@ -35,6 +35,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reader": ("reader", "读取"),
     "metric": ("metric", "指标"),
     "analysis": ("analysis", "分析"),
+    "reference": ("reference", "参考实现"),
     "package": ("package", "软件包"),
     "added": ("added", "已登记"),
     "file": ("file", "文件"),

@@ -11,7 +11,7 @@ from . import options as o
 
 plugin_app = typer.Typer(
     rich_markup_mode=None,
-    help="Plug-ins: readers, metrics and analyses of others. They are code that runs with your rights.",
+    help="Plug-ins of others: readers, metrics, analyses, references. Code that runs with your rights.",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 

@@ -19,6 +19,7 @@ def run_recheck(
     side: str | None,
     activation: str | None,
     scale: str | None,
+    reference: str | None,
 ) -> int:
     """The report over the calls that a word means; returns the exit code."""
     from npulse.core.recheck.run_recheck import recheck
@@ -38,6 +39,7 @@ def run_recheck(
             side=side,
             activation=activation,
             scale=scale,
+            reference=reference,
             progress=stderr_progress(lang),
         )
     finally:

@@ -15,6 +15,7 @@ def test_the_protocols_are_where_the_contract_says() -> None:
         "ReaderPlugin",
         "MetricPlugin",
         "AnalysisPlugin",
+        "ReferencePlugin",
     }
     assert all(hasattr(plugins, name) for name in plugins.__all__)
 
