@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump
+from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump, Leaf
 from npulse.core.table import Column, Table, text_column
 from npulse.core.text import Lang, say
 
@@ -33,7 +33,7 @@ def members_of(rank: RankComparison, call: int) -> tuple[tuple[int, ...], tuple[
 
 
 def members_table(rank: RankComparison, call: int) -> Table:
-    """A row a leaf: `side`, `operator`, `io`, `dtype`, `shape`, the recorded statistics, `verdict` of the row
+    """A row a leaf: `side`, `operator`, `io`, `dtype`, `shape` (of a scalar its value), the recorded statistics, `verdict` of the row
     in which it is compared (absent inside a group) and `row`, that row in the rank (-1 for none).
     """
     rows, pairing = rank.rows, rank.rows.pairing
@@ -68,11 +68,18 @@ def members_table(rank: RankComparison, call: int) -> Table:
             text_column("io", [record.io for record in records]),
             text_column("verdict", verdicts),
             text_column("dtype", [record.dtype or record.type for record in records]),
-            text_column("shape", [None if r.shape is None else str(list(r.shape)) for r in records]),
+            text_column("shape", [_shape_or_value(record) for record in records]),
             *(_numbers(name, values) for name, values in zip(_STATISTICS, figures, strict=True)),
             Column("row", "int", np.array(places, np.int64), is_internal=True),
         ),
     )
+
+
+def _shape_or_value(record: Leaf) -> str | None:
+    """The shape of a tensor; of a scalar its value."""
+    if record.shape is not None:
+        return str(list(record.shape))
+    return None if record.value is None else str(record.value)
 
 
 def _numbers(name: str, values: list[float | None]) -> Column:

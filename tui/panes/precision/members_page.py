@@ -58,12 +58,14 @@ class MembersPage(Page["int | None"]):
         self.query_one("#title", Static).update(self.plain(self.tr("members.title", name=name)))
         self.query_one("#told", Static).update(self.plain(members_title(rank, self._call, lang)))
         verdict = self.table.column("verdict")
+
+        def side_text(value: object) -> str:
+            return say(TEXTS, str(value), lang)
+
         self.query_one(VirtualTable).view = TableView(
             self.table,
             (
-                ColumnSpec(
-                    "side", self.tr("members.side"), format=lambda v: say(TEXTS, str(v), lang), is_frozen=True,
-                ),
+                ColumnSpec("side", self.tr("members.side"), format=side_text, is_frozen=True),
                 ColumnSpec(
                     "operator", heading("operator", lang), format=lambda v: short_name(str(v)), max_width=36,
                     min_width=16, is_frozen=True,
