@@ -51,8 +51,11 @@ REDUCTIONS: dict[str, Callable[[Values], Values]] = {
 }
 """What an all_reduce may do; where the capture does not say which, any of them is right."""
 
-BLOCK = 1 << 16
-"""Elements of each rank that are held at a time."""
+BLOCK = 1 << 20
+"""Elements of all ranks that are held at a time."""
+
+MAX_READ = 256
+"""Ranks whose tensors are read side by side; of more the statistics tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +301,7 @@ def _reduced(met: _Met, problems: list[Problem], is_cancelled: IsCancelled) -> t
     ways = _ways(one, call)
     places = [o.place(r) for (o, _), r in zip(met.members, given, strict=True)]
     target = one.place(made)
-    if target is not None and None not in places:
+    if target is not None and None not in places and len(places) <= MAX_READ:
         try:
             files = [open_place(place) for place in (target, *places) if place is not None]
             far = _far_from_reductions(files, ways, is_cancelled)
@@ -340,10 +343,11 @@ def _far_from_reductions(
     n, roundoff = len(files) - 1, made.declared.unit_roundoff
     far = dict.fromkeys(ways, 0.0)
     with ExitStack() as stack:
-        read = [_blocks(file, stack) for file in files]
-        for first in range(0, made.n_elements, BLOCK):
+        step = BLOCK // len(files)
+        read = [_blocks(file, step, stack) for file in files]
+        for first in range(0, made.n_elements, step):
             check(is_cancelled)
-            size = min(BLOCK, made.n_elements - first)
+            size = min(step, made.n_elements - first)
             blocks = [one(first, size) for one in read]
             given = np.stack(blocks[1:])
             if not (np.isfinite(given).all() and np.isfinite(blocks[0]).all()):
@@ -355,12 +359,12 @@ def _far_from_reductions(
     return far
 
 
-def _blocks(file: TensorFile, stack: ExitStack) -> Callable[[int, int], Values]:
+def _blocks(file: TensorFile, step: int, stack: ExitStack) -> Callable[[int, int], Values]:
     if not file.is_contiguous:
         flat = file.array().reshape(-1)
         return lambda first, size: widen(flat[first : first + size], file.dtype).astype(np.float64)
     reader = stack.enter_context(TensorReader(file))
-    buffer = bytearray(BLOCK * file.dtype.itemsize)
+    buffer = bytearray(min(step, file.n_elements) * file.dtype.itemsize)
     return lambda first, size: widen(reader.read_into(buffer, first, size), file.dtype).astype(np.float64)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -42,6 +41,14 @@ class _Parameter:
     leaves: Mapping[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """A parameter that copies hold unlike. classes: places of ranks by what they hold, the largest first."""
+
+    parameter: _Parameter
+    classes: tuple[tuple[int, ...], ...]
+
+
 def check_replicas(
     captured: Sequence[Captured], problems: list[Problem], is_cancelled: IsCancelled
 ) -> tuple[list[Seen], int]:
@@ -56,7 +63,7 @@ def check_replicas(
     kinds: dict[str, list[_Parameter]] = {}
     for parameter in _parameters(ranks):
         kinds.setdefault(_NUMBER.sub("#", parameter.name), []).append(parameter)
-    differing: list[tuple[_Parameter, int, int]] = []
+    differing: list[_Apart] = []
     n = 0
     for parameters in kinds.values():
         check(is_cancelled)
@@ -78,18 +85,33 @@ def _parameters(ranks: Sequence[Captured]) -> Iterator[_Parameter]:
             yield _Parameter(name, rows)
 
 
-def _differing(
-    ranks: Sequence[Captured], parameters: Sequence[_Parameter]
-) -> Iterator[tuple[_Parameter, int, int]]:
-    """(parameter, rank, another one that should hold the same and does not)."""
-    places = sorted({place for parameter in parameters for place in parameter.leaves})
-    for a, b in combinations(places, 2):
-        both = [p for p in parameters if a in p.leaves and b in p.leaves]
-        told = [_alike(ranks, p, a, b) for p in both]
-        alike = sum(one in ("same", "near") for one in told)
-        known = sum(one != "unknown" for one in told)
-        if known and alike > MOST * known:
-            yield from ((p, a, b) for p, one in zip(both, told, strict=True) if one in ("near", "other"))
+def _differing(ranks: Sequence[Captured], parameters: Sequence[_Parameter]) -> Iterator[_Apart]:
+    """Parameters that ranks which are copies in this kind do not hold alike.
+
+    A rank is held against the first of each group of copies that there is so far: O(ranks x groups).
+    """
+    groups: list[list[int]] = []
+    for place in sorted({place for parameter in parameters for place in parameter.leaves}):
+        own = next((group for group in groups if _are_copies(ranks, parameters, group[0], place)), None)
+        if own is None:
+            groups.append([place])
+        else:
+            own.append(place)
+    for group in groups:
+        for parameter in parameters:
+            classes: dict[Key, list[int]] = {}
+            for place in group:
+                key = _key(ranks[place], parameter.leaves[place]) if place in parameter.leaves else None
+                if key is not None:
+                    classes.setdefault(key, []).append(place)
+            if len(classes) > 1:
+                yield _Apart(parameter, tuple(sorted(map(tuple, classes.values()), key=len, reverse=True)))
+
+
+def _are_copies(ranks: Sequence[Captured], parameters: Sequence[_Parameter], a: int, b: int) -> bool:
+    told = [_alike(ranks, p, a, b) for p in parameters if a in p.leaves and b in p.leaves]
+    known = sum(one != "unknown" for one in told)
+    return bool(known) and sum(one in ("same", "near") for one in told) > MOST * known
 
 
 def _alike(ranks: Sequence[Captured], parameter: _Parameter, a: int, b: int) -> str:
@@ -122,54 +144,46 @@ def _key(one: Captured, row: int) -> Key | None:
 
 def _seen(
     ranks: Sequence[Captured],
-    differing: Sequence[tuple[_Parameter, int, int]],
+    differing: Sequence[_Apart],
     problems: list[Problem],
     is_cancelled: IsCancelled,
 ) -> list[Seen]:
     """One finding: the first parameter that differs, the others beside it."""
-    by_name: dict[str, list[tuple[_Parameter, int, int]]] = {}
-    for one in differing:
-        by_name.setdefault(one[0].name, []).append(one)
-    if not by_name:
+    if not differing:
         return []
-    first, pairs = next(iter(by_name.items()))
-    parameter = pairs[0][0]
-    odd = _odd(ranks, parameter, [(a, b) for _, a, b in pairs])
-    _, a, b = next((pair for pair in pairs if {pair[1], pair[2]} & set(odd)), pairs[0])
-    here, other = (b, a) if b in odd else (a, b)
+    parameter, classes = differing[0].parameter, differing[0].classes
+    is_told = len(classes[0]) > len(classes[1])
+    odd = [place for members in classes[1:] for place in members]
+    here, other = odd[0], classes[0][0]
     how = _how(ranks, parameter, here, other, problems, is_cancelled)
     numbers = [ranks[place].rank for place in odd]
     where, row = ranks[here], parameter.leaves[here]
-    listed = ", ".join(str(number) for number in numbers[:8])
+    names = list(dict.fromkeys(one.parameter.name for one in differing))
     return [
         Seen(
             rule="replica",
             severity="warning" if how.is_rounding else "error",
             role="origin",
-            subject=first,
-            text="replica-one" if len(odd) == 1 else "replica",
+            subject=parameter.name,
+            text="replica-one" if is_told else "replica",
             next_step="next-replica",
             where=where,
             call=where.call_of(row),
-            values={"ranks": listed, "other": ranks[other].rank, "n": len(by_name)},
+            values={
+                "ranks": ", ".join(str(number) for number in numbers[:8]),
+                "other": ranks[other].rank,
+                "n": len(names),
+            },
             figures={
                 "different_ranks": numbers,
                 "other_rank": ranks[other].rank,
-                "n_parameters": len(by_name),
+                "n_parameters": len(names),
                 **how.figures(),
             },
-            related=tuple(("suspect", name) for name in list(by_name)[1:20]),
+            related=tuple(("suspect", name) for name in names[1:20]),
             calls=((where, where.call_of(row)),),
         )
     ]
-
-
-def _odd(ranks: Sequence[Captured], parameter: _Parameter, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """The ranks that are in most of the differing pairs; of two that differ alone the later one."""
-    counts = {place: sum(place in pair for pair in pairs) for pair in pairs for place in pair}
-    most = max(counts.values())
-    odd = sorted(place for place, count in counts.items() if count == most)
-    return odd if len(odd) < len(counts) else odd[1:] if len(odd) == 2 else odd
 
 
 def _how(

@@ -65,3 +65,13 @@ def test_copies_that_drifted_apart_are_found_in_every_layer(tmp_path: Path) -> N
 
     (one,) = job(tmp_path, "statistics", weights)
     assert one.figures["n_parameters"] == 2 * N_LAYERS
+
+
+def test_of_two_halves_that_differ_nobody_can_say_which_is_wrong(tmp_path: Path) -> None:
+    def weights(rank: int, i: int, part: str) -> Any:
+        found = healthy(rank, i, part)
+        return found + (rank >= 2) if part.startswith("norm") and i == 1 else found
+
+    (one,) = job(tmp_path, "md5", weights)
+    assert one.figures["different_ranks"] == [2, 3] and one.figures["other_rank"] == 0
+    assert "ranks that are copies of each other" in one.message
