@@ -70,7 +70,8 @@ def _kind(name: str) -> str:
 def _repeated(dump: Dump) -> Iterator[tuple[int, int]]:
     """(first call, a later one that was given the same)."""
     earlier: dict[Hashable, int] = {}
-    for call, name in enumerate(dump.calls.names):
+    for call in _given_again(dump):
+        name = dump.calls.names[call]
         parts = name.rsplit(".", 3)
         is_module = name.startswith(("Module.", "Cell."))
         if not is_module and (len(parts) != 4 or parts[0] in COMMUNICATION or parts[1] in _LEFT_OUT):
@@ -83,6 +84,21 @@ def _repeated(dump: Dump) -> Iterator[tuple[int, int]]:
         first = earlier.setdefault((_kind(name), signature), call)
         if first != call:
             yield first, call
+
+
+def _given_again(dump: Dump) -> list[int]:
+    """Calls whose first tensor has the shape and extremes of another call's: no others can be repeated."""
+    leaves = dump.leaves
+    rows = np.flatnonzero((leaves.kind == TENSOR) & np.isin(leaves.side, (INPUT, KWARGS)))
+    rows = rows[np.unique(leaves.call[rows], return_index=True)[1]]
+    if not len(rows):
+        return []
+    keys = np.nan_to_num(
+        np.column_stack([leaves.statistics[rows, :2], leaves.shape[rows], leaves.checksum[rows]])
+    )
+    _, which, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    calls: list[int] = leaves.call[rows][counts[which.reshape(-1)] > 1].tolist()
+    return calls
 
 
 def _signature(dump: Dump, call: int) -> Hashable | None:

@@ -46,33 +46,34 @@ def check_runs(rank: RankComparison, where: Captured, *, is_same_program: bool) 
     little before it is equal to call it two runs of one program and no manifest says so.
     """
     rows, pairing = rank.rows, rank.rows.pairing
-    equal = _equal(rank)
-    is_open = rows.verdict == UNKNOWN
+    equal, is_open = _equal(rank), rows.verdict == UNKNOWN
     made = np.isin(rows.sides(), (OUTPUT, GRAD))
-    starts = np.searchsorted(pairing.row_call, np.arange(pairing.n_calls + 1))
-    first, telling = -1, 0
-    found: list[int] = []
-    for call in range(pairing.n_calls):
-        if pairing.target_call[call] < 0 or pairing.golden_call[call] < 0:
-            if first < 0:
-                return None
-            continue
-        span = slice(int(starts[call]), int(starts[call + 1]))
-        given, results = ~made[span], made[span]
-        has_tensors = bool((given & (rows.basis[span] > 0) & (rows.basis[span] != BY_VALUE)).any())
-        differs = bool((results & ~equal[span] & ~is_open[span]).any())
-        name = parse_name(pairing.name(rank.target, rank.golden, call))
-        if not bool((given & ~equal[span]).any()) and has_tensors and differs:
-            if name.kind in ("api", "module") and name.api not in UNINITIALISED:
-                first = call if first < 0 else first
-                found.append(call)
-        elif first < 0 and (differs or bool((given & ~equal[span] & ~is_open[span]).any())):
-            return None  # something else differs before
-        elif first < 0 and results.any() and bool(equal[span][results].all()) and _is_telling(name):
-            telling += 1
-    if first < 0 or not is_same_program and telling < TELLING_CALLS:
+
+    def calls_with(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = np.bincount(pairing.row_call[mask], minlength=pairing.n_calls) > 0
+        return found
+
+    has_tensors = calls_with(~made & (rows.basis > 0) & (rows.basis != BY_VALUE))
+    is_given_other, is_made_other = calls_with(~made & ~equal), calls_with(made & ~equal & ~is_open)
+    starts_here = ~is_given_other & is_made_other & has_tensors
+    other = is_made_other | calls_with(~made & ~equal & ~is_open)
+    other |= (pairing.target_call < 0) | (pairing.golden_call < 0)
+    found = [call for call in np.flatnonzero(starts_here).tolist() if _can_begin(rank, call)]
+    if not found or other[: found[0]].any():
+        return None
+    whole = np.flatnonzero(calls_with(made)[: found[0]] & ~calls_with(made & ~equal)[: found[0]])
+    if not is_same_program and sum(_is_telling(_name(rank, call)) for call in whole.tolist()) < TELLING_CALLS:
         return None
     return _seen(rank, where, found, is_same_program=is_same_program)
+
+
+def _name(rank: RankComparison, call: int) -> CallName:
+    return parse_name(rank.rows.pairing.name(rank.target, rank.golden, call))
+
+
+def _can_begin(rank: RankComparison, call: int) -> bool:
+    name = _name(rank, call)
+    return name.kind in ("api", "module") and name.api not in UNINITIALISED
 
 
 def _equal(rank: RankComparison) -> npt.NDArray[np.bool_]:
