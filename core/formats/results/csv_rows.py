@@ -54,8 +54,7 @@ def csv_rows(
             lines, first = [*held, *lines], held_first
         records, held, held_first = _records(lines, first, notes)
         found = Rows([], [])
-        for line, record in records:
-            cells = _cells(record)
+        for (line, _), cells in zip(records, _taken_apart(records), strict=True):
             if cells is None:
                 notes.add("bad-record", "the row cannot be taken apart and was left out", line)
             elif any(cell.strip() for cell in cells):
@@ -92,6 +91,17 @@ def _records(lines: list[str], first: int, notes: LineNotes) -> tuple[list[tuple
             notes.add("bad-record", "a quote is not closed: the row was left out", first + at)
             at += 1
     return records, [], 0
+
+
+def _taken_apart(records: list[tuple[int, str]]) -> list[list[str] | None]:
+    """The cells of each row, None where it cannot be taken apart; all rows at once where they are whole."""
+    try:
+        rows: list[list[str] | None] = list(csv.reader([record for _, record in records]))
+    except csv.Error:
+        rows = []
+    if len(rows) == len(records) and not any("\0" in record for _, record in records):
+        return rows
+    return [_cells(record) for _, record in records]
 
 
 def _cells(record: str) -> list[str] | None:

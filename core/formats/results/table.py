@@ -92,7 +92,7 @@ def read_result(
 
     Problems: rows with fewer or more cells than the header (left out), what was cut off, damaged or beyond
     MAX_ROWS and MAX_CELLS. Raises InputError where there is no such table, and Cancelled.
-    Cost: about 3 us a row of 27 cells and a tenth of it a figure; xlsx ten times that.
+    Cost: about 18 us a row of 27 cells (200,000 rows, 78 MB: 3.6 s); an xlsx takes about six times that.
     """
     artifact = shown_path(path, root)
     notes = LineNotes(artifact)
