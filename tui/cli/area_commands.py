@@ -43,7 +43,8 @@ def check(
 @o.with_analyse_options
 def precision(
     target: Annotated[
-        Path | None, typer.Argument(help="The NPU capture, a run that holds both, a result table, or a configuration.")
+        Path | None,
+        typer.Argument(help="The NPU capture, a run that holds both, a result table, or a configuration."),
     ] = None,
     golden: Annotated[
         Path | None, typer.Argument(help="The golden capture (GPU, CPU, earlier version).")
