@@ -33,9 +33,9 @@ def members_of(rank: RankComparison, call: int) -> tuple[tuple[int, ...], tuple[
 
 
 def members_table(rank: RankComparison, call: int) -> Table:
-    """A row a leaf: `side`, `operator`, `io`, `dtype`, `shape` (of a scalar its value), statistics as they were
-    recorded, `verdict` of the row in which it is compared (absent inside a group) and `row`, that row in the
-    rank (-1 for none).
+    """A row a leaf: `side`, `operator`, `io`, `dtype`, `shape` (of a scalar its value), the recorded
+    statistics, `verdict` of the row in which it is compared (absent inside a group) and `row`, that row in
+    the rank (-1 for none).
     """
     rows, pairing = rank.rows, rank.rows.pairing
     first, last = np.searchsorted(pairing.row_call, [call, call + 1]).tolist()
