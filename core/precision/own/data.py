@@ -73,7 +73,7 @@ def data_leaves(dump: Dump) -> list[int]:
     calls read: where no output explains it, a call that was not captured may have made it.
     """
     leaves = dump.leaves
-    if not len(leaves.side):
+    if not len(leaves.side) or not dump.is_ordered:
         return []
     made_by = producers(dump, content_of(dump))
     found: list[int] = []

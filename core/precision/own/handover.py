@@ -85,7 +85,7 @@ def check_handover(
 def _unexplained(one: Captured, content: npt.NDArray[np.int64]) -> Iterator[_Reading]:
     """Float inputs whose content no output holds and nobody read before, with outputs they may have been."""
     dump, leaves = one.dump, one.dump.leaves
-    if not len(leaves.side):
+    if not len(leaves.side) or not dump.is_ordered:
         return
     made_by = producers(dump, content)
     floats = np.array([*((d := dtype_of(n)) is not None and d.kind == "float" for n in leaves.dtypes), False])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npulse.core.calls.tensors import TensorPlace
+from npulse.core.calls.tensors import TensorPlace, place_of
 from npulse.core.findings import Role, Severity
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import CallName, Dump
@@ -25,17 +25,7 @@ class Captured:
 
     def place(self, leaf: int) -> TensorPlace | None:
         """Where the elements of a leaf lie; None where they were not captured."""
-        leaves = self.dump.leaves
-        name, dtype, shape = int(leaves.data_name[leaf]), int(leaves.dtype[leaf]), int(leaves.shape[leaf])
-        if name < 0:
-            return None
-        return TensorPlace(
-            self.dump.tensor_dir,
-            leaves.data_names[name],
-            self.root,
-            leaves.dtypes[dtype] if dtype >= 0 else None,
-            leaves.shapes[shape] if shape >= 0 else None,
-        )
+        return place_of(self.dump, leaf, self.root)
 
     def call_of(self, leaf: int) -> int:
         return int(self.dump.leaves.call[leaf])

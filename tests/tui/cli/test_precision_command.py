@@ -97,3 +97,18 @@ def test_raw_elements_are_compared_as_the_options_say(tmp_path: Path, capsys: Ca
     for word, value in (("--dtype", "float17"), ("--shape", "2;4")):
         code, _, err = told(capsys, *paths, word, value)
         assert code == 2 and value in err
+
+
+def test_inputs_alone(sides: tuple[str, str], capsys: Capture) -> None:
+    code, out, _ = told(capsys, "--inputs", *sides)
+    assert code in (0, 4) and "before any operator" in out and ORIGIN not in out
+    code, _, err = told(capsys, "--inputs", sides[0])
+    assert code == 2 and "--inputs compares two captures" in err
+
+
+def test_a_precision_map(sides: tuple[str, str], tmp_path: Path, capsys: Capture) -> None:
+    assert "Precision map: no call fits nothing" in told(capsys, *sides, "--precision-map", "nothing=bf16")[1]
+    wrong = tmp_path / "map.toml"
+    wrong.write_text('a = "bf16"\nb = "int8"\n')
+    code, _, err = told(capsys, *sides, "--precision-map", str(wrong))
+    assert code == 2 and "map.toml" in err and "2" in err
