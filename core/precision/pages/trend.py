@@ -19,7 +19,7 @@ from npulse.core.progress import (
     never_cancelled,
 )
 from npulse.core.run.model import Run
-from npulse.core.run.sides import capture_pairs
+from npulse.core.run.sides import CapturePair, capture_pairs
 from npulse.core.table import Column, Table, text_column
 
 from ..compare import Comparison, RankComparison, Settings, compare_captures
@@ -85,7 +85,7 @@ class _Round:
 
 def trend(
     run: Run,
-    settings: Settings | None = None,
+    settings_of: Callable[[CapturePair], Settings] = lambda pair: Settings(),
     *,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -93,19 +93,19 @@ def trend(
 ) -> Trend:
     """Every round with a pair of captures compared, its first pair, all ranks and steps together: the worst.
 
-    Tensors are read once each. A round that cannot be compared is told of and left out. Cancelled on request.
+    settings_of: how each pair is to be compared. Tensors are read once each. A round that cannot be compared is told of and left out. Cancelled on request.
     """
     first: dict[str, int] = {}
     pairs = capture_pairs(run)
     for place, pair in enumerate(pairs):
         first.setdefault(pair.round, place)
-    asked = replace(settings or Settings(), second_read=False, metrics=False, tails=None)
     ids: dict[str, int] = {}
     rounds: list[_Round] = []
     refused: list[tuple[str, str]] = []
     for done, (name, place) in enumerate(first.items()):
         check(is_cancelled)
         progress(Progress("compare", done, len(first), "rounds"))
+        asked = replace(settings_of(pairs[place]), second_read=False, metrics=False, tails=None)
         try:
             comparison = compare_captures(pairs[place], asked, is_cancelled=is_cancelled)
         except InputError as error:

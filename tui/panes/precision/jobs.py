@@ -13,6 +13,7 @@ from npulse.core.text import Lang
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from npulse.core.precision.by_hand import HandPair
     from npulse.core.precision.compare import Settings
     from npulse.core.precision.theirs.view import TheirsView
     from npulse.core.run.model import Artifact, Run
@@ -55,6 +56,21 @@ class Kept:
     pairs: Callable[[str], Any] = lambda captures: None
     measured: dict[Any, Any] = field(default_factory=dict)
 
+    def by_hand(self, pair: CapturePair) -> tuple[HandPair, ...]:
+        """What the user said of the calls of two captures."""
+        from npulse.core.precision.by_hand import capture_key, pairs_from_json
+
+        return pairs_from_json(self.pairs(capture_key(pair)))
+
+
+def settings_of(settings: Settings, by_hand: tuple[HandPair, ...]) -> Settings:
+    """The settings with what was paired by hand in force."""
+    from npulse.core.precision.by_hand import PairedByHand
+
+    if not by_hand:
+        return settings
+    return replace(settings, pair_calls=PairedByHand(settings.pair_calls, by_hand))
+
 
 def compare_round(
     run: Run,
@@ -67,7 +83,6 @@ def compare_round(
     kept: Kept | None = None,
 ) -> None:
     """Compare the pair that is chosen; shown after the first read and when it is complete."""
-    from npulse.core.precision.by_hand import PairedByHand, capture_key, pairs_from_json
     from npulse.core.precision.compare import Comparison, Settings, compare_captures
     from npulse.core.precision.view import precision_view
     from npulse.core.run.sides import pair_of
@@ -82,10 +97,9 @@ def compare_round(
         return
     index = min(choice.pair_index, len(pairs) - 1)
     kept = kept or Kept()
-    by_hand = pairs_from_json(kept.pairs(capture_key(pairs[index])))
-    asked = replace(settings or Settings(), tails=tails, metrics=True, measured=kept.measured)
-    if by_hand:
-        asked = replace(asked, pair_calls=PairedByHand(asked.pair_calls, by_hand))
+    by_hand = kept.by_hand(pairs[index])
+    asked = settings_of(settings or Settings(), by_hand)
+    asked = replace(asked, tails=tails, metrics=True, measured=kept.measured)
 
     def show(comparison: Comparison) -> None:
         options = {"root": run.path, "pair_index": index, "n_pairs": len(pairs), "by_hand": by_hand}

@@ -19,7 +19,16 @@ from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
-from .jobs import Alone, Choice, Kept, capture_choices, compare_round, pairs_of, rounds_with_pairs
+from .jobs import (
+    Alone,
+    Choice,
+    Kept,
+    capture_choices,
+    compare_round,
+    pairs_of,
+    rounds_with_pairs,
+    settings_of,
+)
 from .pages import ModulesPage
 from .summary import alone_lines, shown_lines
 from .theirs import theirs_lines, theirs_specs
@@ -302,7 +311,9 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             elif not self.show_row(self.compared.row_of_layer(subject)):
                 self.shell.notice("marks.not-here", subject=subject)
 
-        self.shell.push_screen(TrendPage(self.run, self.settings or Settings()), go)
+        settings, kept = self.settings or Settings(), self._kept
+        page = TrendPage(self.run, lambda pair: settings_of(settings, kept.by_hand(pair)))
+        self.shell.push_screen(page, go)
 
     def action_show_modules(self) -> None:
         if self.compared is None or self.row is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from npulse.core.precision.compare import Settings
     from npulse.core.precision.pages.trend import Trend
     from npulse.core.run.model import Run
+    from npulse.core.run.sides import CapturePair
 
 LOWEST_DECADE = -4
 """The lowest bar is an error of 1e-4 or less, the highest one of 0.5 or more: half a decade a step."""
@@ -61,9 +63,9 @@ class TrendPage(Page["tuple[str, str] | None"]):
             super().__init__()
             self.text = text
 
-    def __init__(self, run: Run, settings: Settings) -> None:
+    def __init__(self, run: Run, settings_of: Callable[[CapturePair], Settings]) -> None:
         super().__init__()
-        self._run, self._settings = run, settings
+        self._run, self._settings_of = run, settings_of
         self.trend: Trend | None = None
         self.is_whole = False
         self._told = ""
@@ -97,7 +99,7 @@ class TrendPage(Page["tuple[str, str] | None"]):
 
         found = trend(
             self._run,
-            self._settings,
+            self._settings_of,
             progress=tell,
             is_cancelled=lambda: worker.is_cancelled,
             on_update=show,
