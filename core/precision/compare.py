@@ -49,6 +49,7 @@ from .settle import settle_statistics, settle_tensors, store_examination, store_
 from .splits.blame import innocent
 from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
+from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .totals import PairMetrics
 from .verdict import Criteria
 from .work import TensorJob, look_closer, measure
@@ -206,6 +207,10 @@ def compare_captures(
             else:
                 found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
                 problems += found
+                if settings.tails is None:
+                    differing = in_other_orders(rows, tensors, differing, settings.criteria)
+                # what was compared in another order is found again: a kept figure would not tell the order
+                key = None if rows.unordered else key
                 unexamined.append(_Unexamined(rows, jobs, differing, found, key, one.known))
                 loaded[place] = one.with_open(n_open)
             settle_statistics(rows, tensors, settings.criteria)
@@ -422,6 +427,9 @@ def _judge(
         walk = partial(assign_roles, rows, links, construct, is_later_step=is_later, is_trained=is_trained)
         walks.append(walk)
         roles = walk()
+        if rows.unordered and is_order_wrong(rows, roles):
+            take_back(rows, one.tensors, settings.criteria)
+            roles = walk()
         if roles.origins or (roles.call == UNKNOWN_ROLE).any():
             differing_steps.add(step)
         ranks.append(

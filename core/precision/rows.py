@@ -14,6 +14,7 @@ from npulse.core.formats.tensors import Dtype, dtype_of
 from .pairing import Pairing
 from .splits.model import Split
 from .statistics import StatisticsRows
+from .totals import PairMetrics
 from .verdict import REASON, UNKNOWN
 
 BASES = ("none", "tensor", "statistics", "value", "linked")
@@ -65,7 +66,8 @@ class Rows:
     """Mutable while a comparison runs; one entry a row of `pairing`. Only `compare.py` writes into it.
 
     splits: rows whose sides are made of parts. carried: side code in its collective of rows in which a
-    collective of one side alone stands against the tensor of the other side that it carries.
+    collective of one side alone stands against the tensor of the other side that it carries. unordered: rows
+    that agree in another order of heads, with their figures in the order in which the tensors are.
     """
 
     pairing: Pairing
@@ -81,6 +83,7 @@ class Rows:
     stored_dtypes: dict[int, tuple[str, str]] = field(default_factory=dict)
     splits: dict[int, Split] = field(default_factory=dict)
     carried: dict[int, int] = field(default_factory=dict)
+    unordered: dict[int, PairMetrics] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:

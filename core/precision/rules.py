@@ -186,6 +186,24 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        "precision.heads",
+        "warning",
+        ("same content, other order of heads", "内容相同，注意力头顺序不同"),
+        (
+            "A weight or activation agrees once its heads are put into another order (heads permuted, q k v by head, "
+            "rotary pairs against halves). Compared in that order; an error again where the order begins in an operator "
+            "and changes its consumer's result.",
+            "权重或激活在调整注意力头顺序后一致（头重排、q k v 按头交错、rotary 成对与前后半之别），按该顺序比较。"
+            "若顺序由某个算子改变并使后续结果不同，则仍为 error。",
+        ),
+        (
+            "norms and extremes within 1 %, cosine >= 0.99 in the other order",
+            "范数与极值相差 1% 以内，且按另一顺序余弦 >= 0.99",
+        ),
+        _OWN,
+        ("a warning alone never fails a run unless --strict", "仅有 warning 不会失败，除非使用 --strict"),
+    ),
+    Rule(
         "precision.split",
         "note",
         ("ranks hold parts of what the other side has whole", "各 rank 只持有另一侧完整张量的一部分"),

@@ -217,6 +217,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "were compared: {layouts}.",
         "各 rank 持有另一侧完整张量的一部分：{groups}（{why}）。比较前已重组 {n} 个张量：{layouts}。",
     ),
+    "heads-note": (
+        "{n} tensors hold the same content in another order of heads ({orders}), the first is {first}. They were compared "
+        "in that order.",
+        "{n} 个张量内容相同但注意力头的顺序不同（{orders}），首个为 {first}。已按该顺序比较。",
+    ),
+    "next-heads-note": (
+        "Harmless where weights and all that is made of them are in that order (results agree); else look at how the "
+        "checkpoint was converted.",
+        "若权重及其产生的张量顺序一致（结果一致）则无妨；否则请检查 checkpoint 的转换方式。",
+    ),
     "split-by-numbers": ("by their numbers, as the shapes allow", "按编号对应，与形状相符"),
     "split-by-map": ("as --ranks says", "按 --ranks 指定"),
     "split-group": ("target rank {target} = golden rank {golden}", "目标 rank {target} = 标杆 rank {golden}"),

@@ -49,6 +49,11 @@ class Samples:
         self._rows: dict[tuple[int, int], Values] = {}
         self.n_parts = len(parts)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the whole."""
+        return self._files[-1].shape
+
     def distances(self, layout: Layout, n_positions: int) -> Values:
         """Of each part that is looked at: mean over the places of |part - whole| / |whole|, at most 1 each.
 
@@ -63,12 +68,12 @@ class Samples:
             goals = np.array([_in_whole(layout, part, p) for p in positions.tolist()], np.int64)
             held = goals != PADDING
             if held.any():
-                t = self._at(part, layout.axis, positions[held])
-                found.append(_mean(_distances(t, self._at(self.n_parts, layout.axis, goals[held]))))
+                t = self.at(part, layout.axis, positions[held])
+                found.append(_mean(distances(t, self.at(self.n_parts, layout.axis, goals[held]))))
         return np.array(found or [np.nan])
 
-    def _at(self, which: int, axis: int, positions: npt.NDArray[np.int64]) -> Values:
-        """(place, element): what stands at some places along an axis."""
+    def at(self, which: int, axis: int, positions: npt.NDArray[np.int64]) -> Values:
+        """(place, element): what stands at some places along an axis of a part, or of the whole (last)."""
         shape = self._files[which].shape
         outer, length, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
         rows = np.unique(np.linspace(0, outer - 1, min(outer, N_OUTER)).astype(np.int64)).tolist()
@@ -96,8 +101,8 @@ class Samples:
             np.stack([self._values(which, first, n) for first in places]) for which in range(self.n_parts + 1)
         )
         if layout.kind == "sum":
-            return np.array([_mean(_distances(np.sum(parts, axis=0), whole))])
-        return np.array([_mean(_distances(part, whole)) for part in parts])
+            return np.array([_mean(distances(np.sum(parts, axis=0), whole))])
+        return np.array([_mean(distances(part, whole)) for part in parts])
 
 
 def choose(layouts: Sequence[Layout], parts: Sequence[Part], whole: Part) -> tuple[Layout, bool] | None:
@@ -135,7 +140,7 @@ def _in_whole(layout: Layout, part: int, position: int) -> int:
     return PADDING
 
 
-def _distances(part: Values, whole: Values) -> Values:
+def distances(part: Values, whole: Values) -> Values:
     """Of each place (first axis); NaN where nothing is finite on both sides."""
     finite = np.isfinite(part) & np.isfinite(whole)
     t, g = np.where(finite, part, 0), np.where(finite, whole, 0)

@@ -20,10 +20,47 @@ SHOWN = 6
 
 
 def split_findings(comparison: Comparison, lang: Lang) -> list[Finding]:
-    """One note for all groups; nothing where both sides have the same ranks."""
+    """One note for all groups, one warning for all heads in another order; nothing where there are none."""
+    return [*_reordered(comparison, lang), *_regrouped(comparison, lang)]
+
+
+def _reordered(comparison: Comparison, lang: Lang) -> list[Finding]:
+    found = [
+        (rank, row, split)
+        for rank in comparison.ranks
+        for row, split in sorted(rank.rows.splits.items())
+        if split.is_reordered
+    ]
+    if not found:
+        return []
+    rank, row, first = found[0]
+    orders = Counter(split.layout for _, _, split in found)
+    name = rank.target.leaf_name(rank.rows.target_row(row))
+    return [
+        Finding(
+            area="precision",
+            severity="warning",
+            rule="precision.heads",
+            role="suspect",
+            subject=name,
+            message=say(
+                TEXTS,
+                "heads-note",
+                lang,
+                n=len(found),
+                first=name,
+                orders=_listed([f"{n} x {order}" for order, n in orders.most_common()]),
+            ),
+            next_step=say(TEXTS, "next-heads-note", lang),
+            figures={"n_tensors": len(found), "layout": first.layout},
+        )
+    ]
+
+
+def _regrouped(comparison: Comparison, lang: Lang) -> list[Finding]:
     if not comparison.groups:
         return []
-    splits = [split for rank in comparison.ranks for split in rank.rows.splits.values()]
+    splits = [s for rank in comparison.ranks for s in rank.rows.splits.values() if not s.is_reordered]
     layouts = Counter(split.layout.split(",")[0] for split in splits)
     n_doubtful = sum(split.confidence <= DOUBTFUL for split in splits)
     why = "split-by-map" if comparison.groups[0].why == "map" else "split-by-numbers"

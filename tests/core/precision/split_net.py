@@ -159,3 +159,40 @@ def _softmax(x: Array) -> Array:
 def _swiglu(x: Array) -> Array:
     gate, up = np.split(x, 2, axis=-1)
     return np.asarray(gate / (1 + np.exp(-np.maximum(gate, -80))) * up)
+
+
+def attend(
+    net: Net, order: Array | None, *, by_head: bool = False, weights_too: bool = True, seed: int = 0
+) -> Net:
+    """Attention of one rank whose weights hold the heads in another order (and q, k, v by head).
+
+    weights_too: False leaves the weights as they are and turns the output of the first linear alone.
+    """
+    n, size = 6, 8
+    x = Leaf(np.random.default_rng(seed).standard_normal((12, HIDDEN)).astype(np.float32))
+    whole = weight("qkv", 3 * n * size, HIDDEN).reshape(3, n, size, HIDDEN)
+    out = weight("o", HIDDEN, n * size).reshape(HIDDEN, n, size)
+    order = np.arange(n) if order is None else order
+    turned = whole[:, order]
+    turned = turned.transpose(1, 0, 2, 3) if by_head else turned
+    qkv = Leaf(np.ascontiguousarray((turned if weights_too else whole).reshape(-1, HIDDEN)))
+
+    def first(a: Array, w: Array) -> Array:
+        made = a @ w.T
+        if weights_too:
+            return made
+        return np.ascontiguousarray(made.reshape(len(a), 3, n, size)[:, :, order].reshape(len(a), -1))
+
+    made = net.call("Functional.linear", first, [x, qkv])
+
+    def attention(a: Array) -> Array:
+        parts = a.reshape(len(a), n, 3, size).swapaxes(1, 2) if by_head else a.reshape(len(a), 3, n, size)
+        q, k, v = (parts[:, i].transpose(1, 0, 2) for i in range(3))
+        mixed = _softmax(q @ k.transpose(0, 2, 1) / np.float32(3)) @ v
+        return np.ascontiguousarray(mixed.transpose(1, 0, 2).reshape(len(a), -1))
+
+    mixed = net.call("NPU.npu_fusion_attention", attention, [made])
+    last = out[:, order] if weights_too else out
+    w_out = Leaf(np.ascontiguousarray(last.reshape(HIDDEN, -1)))
+    net.call("Functional.linear", lambda a, w: a @ w.T, [mixed, w_out])
+    return net
