@@ -3,12 +3,15 @@
 python tests/bench/make_captures.py tensors FOLDER --size 1GB
 python tests/bench/make_captures.py small FOLDER --count 9200
 python tests/bench/make_captures.py statistics FOLDER --count 10000
+python tests/bench/make_captures.py linked FOLDER --size 100GB
+python tests/bench/make_captures.py split FOLDER --size 1GB
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +88,47 @@ def write_small_tensors(folder: Path, n_tensors: int) -> int:
     return write_tensors(folder, 36 * 64 * 3 * n_tensors, n_tensors=n_tensors, columns=64)
 
 
+def write_linked(folder: Path, size_bytes: int, *, tensor_bytes: int = 16 << 20) -> int:
+    """A tensor pair of `size_bytes` a side whose files are links to one of `tensor_bytes`; bytes compared.
+
+    Both sides hold the same, float32: as large as one likes, on a disk that has room for one tensor.
+    """
+    rows = tensor_bytes // 4 // COLUMNS
+    values = np.random.default_rng(5).standard_normal((rows, COLUMNS), np.float32)
+    n_tensors = max(1, size_bytes // values.nbytes)
+    folder.mkdir(parents=True, exist_ok=True)
+    one = folder / "one.npy"
+    np.save(one, values)
+    record = _record((rows, COLUMNS), "Float32", values)
+    for side in SIDES:
+        writer = _Writer(folder / side, "tensor")
+        for number in range(n_tensors):
+            name = _call_name(number)
+            os.link(one, writer.tensors / f"{name}.output.0.npy")
+            writer.add(name, {"output": [{**record, "data_name": f"{name}.output.0.npy"}]})
+        writer.close()
+    return 2 * n_tensors * values.nbytes
+
+
+def write_split(folder: Path, size_bytes: int, *, n_ranks: int = 2, n_tensors: int = 4) -> int:
+    """A target of `n_ranks` ranks that hold the columns of what the golden side has whole; bytes compared."""
+    rows = max(1, size_bytes // n_tensors // 4 // COLUMNS)
+    rng = np.random.default_rng(6)
+    golden = _Writer(folder / "golden", "tensor")
+    targets = [_Writer(folder / "target", "tensor", rank) for rank in range(n_ranks)]
+    for number in range(n_tensors):
+        name, whole = _call_name(number), rng.standard_normal((rows, COLUMNS), np.float32)
+        parts = np.split(whole, n_ranks, axis=1)
+        for writer, values in zip((golden, *targets), (whole, *parts), strict=True):
+            file = f"{name}.output.0.npy"
+            np.save(writer.tensors / file, np.ascontiguousarray(values))
+            shape = (rows, values.shape[1])
+            writer.add(name, {"output": [{**_record(shape, "Float32", values), "data_name": file}]})
+    for writer in (golden, *targets):
+        writer.close()
+    return 2 * n_tensors * rows * COLUMNS * 4
+
+
 def write_statistics(folder: Path, n_calls: int) -> int:
     """A statistics pair of `n_calls` calls, three tensors and a scalar each; its bytes.
 
@@ -143,8 +187,8 @@ def _given(shape: tuple[int, int], dtype: str, numbers: list[float]) -> Record:
 class _Writer:
     """One side, in the layout and with the three files of the real tool."""
 
-    def __init__(self, folder: Path, task: str) -> None:
-        rank = folder / "step0" / "rank0"
+    def __init__(self, folder: Path, task: str, number: int = 0) -> None:
+        rank = folder / "step0" / f"rank{number}"
         self.tensors = rank / "dump_tensor_data"
         (self.tensors if task == "tensor" else rank).mkdir(parents=True, exist_ok=True)
         self.files = [(rank / f"{name}.json").open("w") for name in ("dump", "stack", "construct")]
@@ -180,9 +224,11 @@ def bytes_of(text: str) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="capture pairs for the benchmarks")
-    parser.add_argument("what", choices=("tensors", "small", "statistics"))
+    parser.add_argument("what", choices=("tensors", "small", "statistics", "linked", "split"))
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--size", type=bytes_of, default=bytes_of("1GB"), help="bytes a side (tensors)")
+    parser.add_argument(
+        "--size", type=bytes_of, default=bytes_of("1GB"), help="bytes a side (but small, statistics)"
+    )
     parser.add_argument("--differing", type=float, default=1.0, help="share of tensors that differ (tensors)")
     parser.add_argument("--count", type=int, default=96, help="tensors of a side, or calls (statistics)")
     options = parser.parse_args()
@@ -192,6 +238,10 @@ def main() -> None:
         )
     elif options.what == "small":
         written = write_small_tensors(options.folder, options.count)
+    elif options.what == "linked":
+        written = write_linked(options.folder, options.size)
+    elif options.what == "split":
+        written = write_split(options.folder, options.size)
     else:
         written = write_statistics(options.folder, options.count)
     print(f"{written:,} bytes in {options.folder}")

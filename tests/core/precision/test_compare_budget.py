@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from npulse.core.precision import compare
+from npulse.core.progress import Progress
+from npulse.core.run.sides import pair_of
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 N_TENSORS = 6  # of 25 MB each: whoever takes one into memory as a whole, in float64, is over the budget
@@ -59,6 +65,45 @@ def test_tensors_that_differ_are_read_twice(different: tuple[Path, int]) -> None
     assert 1.98 <= used["bytes_read"] / tensor_bytes <= 2.05
     assert used["peak_mb"] - used["start_mb"] <= GROWTH_MB
     assert used["cpu_s"] <= CPU_S_A_GB * tensor_bytes / 1e9
+
+
+def test_memory_does_not_grow_with_the_captures(tmp_path: Path) -> None:
+    peaks = []
+    for size, n_bytes in (("256MB", 256e6), ("2GB", 2e9)):  # tests/bench/large_captures.py: 100 GB
+        folder = tmp_path / size
+        run("make_captures.py", "linked", str(folder), "--size", size)
+        used = json.loads(run("one_comparison.py", str(folder), "--jobs", "1"))
+        assert used["n_problems"] == 0
+        assert used["bytes_read"] >= 0.95 * 2 * n_bytes
+        peaks.append(used["peak_mb"])
+    assert peaks[1] <= 1.1 * peaks[0]
+
+
+def test_parts_are_put_together_in_blocks(tmp_path: Path) -> None:
+    run("make_captures.py", "split", str(tmp_path), "--size", "100MB")  # 25 MB a tensor
+    used = json.loads(run("one_comparison.py", str(tmp_path), "--jobs", "1"))
+    assert (used["n_measured"], used["n_examined"], used["n_problems"]) == (2 * 4, 0, 0)
+    assert used["bytes_read"] <= 1.05 * 200e6  # each part once, and of the whole what belongs to it
+    assert used["peak_mb"] - used["start_mb"] <= GROWTH_MB / 6  # a tensor in float64 would be 50 MB
+
+
+def test_two_workers_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "SMALL_BYTES", 0)
+    run("make_captures.py", "split", str(tmp_path), "--size", "2MB")
+    pair, workers = pair_of(tmp_path / "target", tmp_path / "golden"), set[int | None]()
+
+    def note(_: Progress) -> None:
+        workers.update(child.pid for child in multiprocessing.active_children())
+
+    one = compare.compare_captures(pair, compare.Settings(jobs=1), progress=note)
+    assert not workers
+    two = compare.compare_captures(pair, compare.Settings(jobs=2), progress=note)
+    assert len(workers) == 2
+    for rank, other in zip(one.ranks, two.ranks, strict=True):
+        assert len(rank.rows.splits) == 4
+        for name, values in rank.rows.figures.items():
+            assert np.array_equal(values, other.rows.figures[name], equal_nan=True)
+        assert np.array_equal(rank.rows.verdict, other.rows.verdict)
 
 
 def test_worker_processes_stay_small(different: tuple[Path, int]) -> None:
