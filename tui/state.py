@@ -105,6 +105,19 @@ class StateStore:
         found = self._load(_run_file(run, "baselines")).get("round")
         return found if isinstance(found, str) and len(found) <= MAX_FIELD_CHARACTERS else ""
 
+    def golden(self, place: str) -> dict[str, Any]:
+        """The golden capture of what lies below a folder: capture, digest, files, bytes; {} for none."""
+        found = self._load(_run_file(place, "goldens")).get("golden")
+        if not isinstance(found, dict):
+            return {}
+        texts = all(isinstance(found.get(key), str) for key in ("capture", "digest"))
+        numbers = all(isinstance(found.get(key), int) for key in ("files", "bytes"))
+        return found if texts and numbers and len(found["capture"]) <= MAX_FIELD_CHARACTERS else {}
+
+    def set_golden(self, place: str, golden: Mapping[str, Any]) -> None:
+        """Keep it; {} for none."""
+        self._save(_run_file(place, "goldens"), {"path": place, "golden": dict(golden)})
+
     def set_baseline(self, run: str, round_name: str) -> None:
         """Keep it; "" for none."""
         self._save(_run_file(run, "baselines"), {"path": run, "round": round_name[:MAX_FIELD_CHARACTERS]})

@@ -65,6 +65,7 @@ def precision(
     dtype: p.DtypeOption = None,
     shape: p.ShapeOption = None,
     fusion_rule: p.FusionRuleOption = None,
+    baseline: p.GoldenBaselineOption = None,
     verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
 ) -> int:
@@ -87,6 +88,7 @@ def precision(
         dtype=dtype,
         shape=shape,
         fusion_rule=fusion_rule,
+        baseline=baseline,
         verbosity=verbosity,
     )
     return run_precision(options, [path for path in (target, golden) if path is not None], own)

@@ -32,6 +32,7 @@ class PrecisionOptions:
     dtype: str | None = None
     shape: str | None = None
     fusion_rule: Path | None = None
+    baseline: str | None = None
     verbosity: int = 2
 
 
@@ -56,11 +57,36 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
     if document is not None:
         found, target, golden = _from_config(document, target, golden, options, own)
         asked |= found
+    if own.baseline is not None:
+        golden = _with_baseline(own.baseline, target, golden, options)
+        if target is None:
+            return 0
     if target is None:
         hint = "npulse precision TARGET GOLDEN; npulse precision --help"
         raise UsageError("Missing argument 'TARGET': the capture to judge", hint=hint)
+    if golden is None and own.baseline is None:
+        from ..state import StateStore
+        from .golden import golden_for
+
+        golden = golden_for(target, StateStore(), chosen_lang(options.lang))
     named = [path for path in (target, golden) if path is not None]
     return run_analysis(options, "precision", named, verbosity=own.verbosity, **asked)
+
+
+def _with_baseline(
+    baseline: str, target: Path | None, golden: Path | None, options: AnalyseOptions
+) -> Path | None:
+    """Keep the capture as the golden one, or forget it; the golden capture of this call."""
+    from ..state import StateStore
+    from .golden import NONE, forget_golden, keep_golden
+
+    lang = chosen_lang(options.lang)
+    if baseline == NONE:
+        forget_golden(target, StateStore(), lang)
+        return golden
+    if golden is not None:
+        raise UsageError("--baseline and a golden capture name two", hint="leave one of them out")
+    return keep_golden(Path(baseline), StateStore(), lang)
 
 
 def _without_config(paths: Sequence[Path], own: PrecisionOptions) -> tuple[Sequence[Path], Path | None]:

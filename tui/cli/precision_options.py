@@ -59,3 +59,9 @@ VerbosityOption = Annotated[
         "-v", "--verbosity", min=0, max=3, help="0: the first finding; 1: no notes; 2: all; 3: all figures."
     ),
 ]
+GoldenBaselineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline", help="Keep this verified capture as the golden one of those beside it; none forgets it."
+    ),
+]

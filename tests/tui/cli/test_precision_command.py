@@ -112,3 +112,30 @@ def test_a_precision_map(sides: tuple[str, str], tmp_path: Path, capsys: Capture
     wrong.write_text('a = "bf16"\nb = "int8"\n')
     code, _, err = told(capsys, *sides, "--precision-map", str(wrong))
     assert code == 2 and "map.toml" in err and "2" in err
+
+
+# ---- a verified capture kept as the golden one ----
+
+
+def test_a_kept_capture_is_the_golden_one(sides: tuple[str, str], capsys: Capture) -> None:
+    target, golden = sides
+    code, _, err = told(capsys, "--baseline", golden)
+    assert code == 0 and f"{golden} is the golden capture" in err and "all bytes hashed" in err
+    code, out, err = told(capsys, target)
+    assert code == 1 and ORIGIN in out and f"golden: {golden}" in err
+    assert told(capsys, golden)[0] == 4  # itself: no comparison
+    assert ORIGIN in told(capsys, str(Path(target).parent))[1]  # a run that holds both needs none
+    dump = next(Path(golden).rglob("dump.json"))
+    dump.write_text(dump.read_text() + " ")
+    code, _, err = told(capsys, target)
+    assert code == 2 and "has changed since it was kept" in err
+    assert told(capsys, target, "--baseline", "none")[0] == 4
+    code, _, err = told(capsys, target)
+    assert code == 4 and "golden:" not in err
+
+
+def test_what_cannot_be_a_golden_capture(sides: tuple[str, str], tmp_path: Path, capsys: Capture) -> None:
+    assert "holds both sides" in told(capsys, "--baseline", str(Path(sides[0]).parent))[2]
+    (tmp_path / "empty").mkdir()
+    assert "no capture" in told(capsys, "--baseline", str(tmp_path / "empty"))[2]
+    assert told(capsys, *sides, "--baseline", sides[1])[0] == 2
