@@ -93,7 +93,8 @@ def trend(
 ) -> Trend:
     """Every round with a pair of captures compared, its first pair, all ranks and steps together: the worst.
 
-    settings_of: how each pair is to be compared. Tensors are read once each. A round that cannot be compared is told of and left out. Cancelled on request.
+    settings_of: how each pair is to be compared. Tensors are read once each. A round that cannot be compared
+    is told of and left out. Cancelled on request.
     """
     first: dict[str, int] = {}
     pairs = capture_pairs(run)
