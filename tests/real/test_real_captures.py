@@ -13,6 +13,7 @@ from npulse.core.formats.msprobe.records import Dump
 from npulse.core.formats.tensors.dtypes import widen
 from npulse.core.precision.compare import Comparison, compare_captures
 from npulse.core.precision.roles import ROLES
+from npulse.core.precision.rows import BASES
 from npulse.core.precision.verdict import VERDICTS
 from npulse.core.progress import ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
@@ -74,6 +75,15 @@ def test_figures_are_those_of_the_vendors_compare(shared: Path) -> None:
                 told["TensorIndex"],
                 column,
             )
+
+
+def test_a_dump_and_what_the_vendor_converted_it_to_are_equal(shared: Path) -> None:
+    comparison = compare_captures(pair_of(shared / GRAPH, shared / "samples/cann/expected"))
+    (rank,) = comparison.ranks
+    compared = rank.rows.verdict[rank.rows.basis == BASES.index("tensor")]
+    assert len(compared) == 20
+    assert {VERDICTS[code] for code in compared.tolist()} == {"pass"}
+    assert comparison.problems == ()
 
 
 def test_golden_outputs_alone_are_no_proof_of_an_origin(shared: Path) -> None:

@@ -48,7 +48,7 @@ def read_cann(path: Path, root: Path, is_cancelled: IsCancelled) -> Dump:
     for call in calls:
         check(is_cancelled)
         builder.call(call.name.op_name or call.name.full)
-        for file in call.files:
+        for file in _told_once(call):
             try:
                 _add_file(builder, call, folder / file, file)
             except InputError as error:
@@ -64,6 +64,22 @@ def _only_call(path: Path, root: Path, problems: list[Problem]) -> list[GraphCal
     mapping = read_mapping(path.parent, root, problems) if (path.parent / MAPPING_NAME).exists() else {}
     name = parse_dump_name(full_name(path.name, mapping))
     return [] if name is None or name.is_overflow_record else [GraphCall(name, (path.name,))]
+
+
+def _told_once(call: GraphCall) -> list[str]:
+    """The files of a call, each tensor in one of them: the container before what was converted or counted
+    from it, of a tensor that was converted twice the one whose name has its original layout."""
+    parsed = [(parse_dump_name(file), file) for file in call.files]
+    if any(name is None or not name.suffix for name, _ in parsed):
+        return [file for name, file in parsed if name is None or not name.suffix]
+    best: dict[object, tuple[bool, str]] = {}
+    for name, file in parsed:
+        assert name is not None
+        key = (name.io, name.index) if name.io else file
+        is_original = bool(name.layout)
+        if key not in best or is_original > best[key][0]:
+            best[key] = (is_original, file)
+    return [file for _, file in best.values()]
 
 
 def _add_file(builder: CaptureBuilder, call: GraphCall, path: Path, file: str) -> None:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .layout import Shape, row_major_strides
+
+MAX_TABLE = 1 << 17
+"""Elements of a last axis whose places are kept; about a block, so that no table is larger than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +43,32 @@ class Tiling:
 
     def places(self, shape: Shape, first: int, n: int) -> npt.NDArray[np.int64]:
         """Where the elements first ... + n of the original (row-major) lie among the stored ones."""
+        if n == 0:
+            return np.zeros(0, np.int64)
+        length = shape[-1]
+        rows = np.arange(first // length, (first + n - 1) // length + 1, dtype=np.int64)
+        of_row = np.zeros(len(rows), np.int64)
+        rest = rows
+        for axis in range(len(shape) - 2, -1, -1):
+            rest, at = np.divmod(rest, shape[axis])
+            of_row += self._offsets(axis, at)
+        if length > MAX_TABLE:  # few rows, each longer than any block
+            at = np.arange(first, first + n, dtype=np.int64)
+            return of_row[at // length - rows[0]] + self._offsets(len(shape) - 1, at % length)
+        table = _table(self, len(shape) - 1, length)
+        skipped = first - int(rows[0]) * length
+        if len(rows) == 1:
+            return of_row[0] + table[skipped : skipped + n]
+        return np.add.outer(of_row, table).reshape(-1)[skipped : skipped + n]
+
+    def _offsets(self, axis: int, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What a coordinate of an original axis adds to the place of an element."""
         strides = row_major_strides(self.stored)
-        rest = np.arange(first, first + n, dtype=np.int64)
-        found = np.zeros(n, np.int64)
-        for length, parts in zip(reversed(shape), reversed(self.axes), strict=True):
-            rest, at = np.divmod(rest, length)
-            for axis in reversed(parts[1:]):
-                at, inner = np.divmod(at, self.stored[axis])
-                found += inner * strides[axis]
-            found += at * strides[parts[0]]
+        found = np.zeros(len(at), np.int64)
+        for part in reversed(self.axes[axis][1:]):
+            at, inner = np.divmod(at, self.stored[part])
+            found += inner * strides[part]
+        found += at * strides[self.axes[axis][0]]
         return found
 
     def whole(self, stored: npt.NDArray[Any], shape: Shape) -> npt.NDArray[Any]:
@@ -55,3 +76,9 @@ class Tiling:
         tiles = stored.reshape(self.stored).transpose([axis for parts in self.axes for axis in parts])
         merged = tiles.reshape([math.prod(self.stored[axis] for axis in parts) for parts in self.axes])
         return np.ascontiguousarray(merged[tuple(slice(length) for length in shape)])
+
+
+@lru_cache(maxsize=16)
+def _table(tiling: Tiling, axis: int, length: int) -> npt.NDArray[np.int64]:
+    """What every coordinate of an axis adds to the place of an element."""
+    return tiling._offsets(axis, np.arange(length, dtype=np.int64))

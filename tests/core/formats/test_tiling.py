@@ -14,6 +14,7 @@ from tests.core.formats.cann_files import Tensor, container, file_of
 from npulse.core.formats.cann.container import read_container
 from npulse.core.formats.cann.layouts import original_file
 from npulse.core.formats.tensors import TensorReader
+from npulse.core.formats.tensors.tiling import Tiling
 
 NC1HWC0, FRACTAL_Z, FRACTAL_NZ, NDC1HWC0, ND = 3, 4, 29, 32, 2
 LENGTH = st.integers(1, 7)
@@ -102,3 +103,10 @@ def test_what_does_not_fit_stays_as_it_is_stored(
     assert file is not None
     assert file.tiling is None
     assert file.shape == stored
+
+
+def test_last_axes_longer_than_any_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiling = Tiling((3, 2, 4, 5), ((1, 2), (0, 3)))
+    by_table = tiling.places((7, 13), 20, 30)
+    monkeypatch.setattr("npulse.core.formats.tensors.tiling.MAX_TABLE", 1)
+    assert tiling.places((7, 13), 20, 30).tolist() == by_table.tolist()

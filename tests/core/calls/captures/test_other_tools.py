@@ -16,6 +16,7 @@ from tests.core.formats.test_tensors_torch import pickled, plain, zipped
 from npulse.core.calls.captures import read_capture
 from npulse.core.errors import InputError
 from npulse.core.formats.atb import read_atb
+from npulse.core.formats.dump_tables import read_dump_table
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.formats.tensors import TensorError
 from npulse.core.precision.compare import compare_captures
@@ -315,3 +316,37 @@ def test_a_capture_is_no_counterpart_of_one_that_lies_in_it(tmp_path: Path) -> N
     file = container(outputs=[Tensor(X.tobytes(), shape=(2, 2))])
     put(tmp_path, {"MatMul.a.1.2.1749633330000001": file, "expected/MatMul.a.1.2.1749633330000001": file})
     assert capture_pairs(discover(tmp_path)) == ()
+
+
+CELLS = st.lists(st.text("Ii/Op,Nnput01x\"'\n\r;-e.", max_size=8), max_size=8)
+
+
+@given(st.lists(CELLS, max_size=6), st.booleans())
+def test_any_table_is_read_or_refused(rows: list[list[str]], has_header: bool) -> None:
+    head = "Op Name,IO,Slot,Shape,max\n" if has_header else ""
+    with file_of((head + "\n".join(map(",".join, rows))).encode(), "statistic.csv") as path:
+        try:
+            found = read_dump_table(path, root=path.parent, problems=[])
+        except InputError:
+            return
+    assert all(row.io in ("input", "output") and row.op for row in found)
+
+
+def test_tensors_of_a_captured_graph_are_compared(tmp_path: Path) -> None:
+    for side, factor in (("npu", 2), ("golden", 1)):
+        folder = tmp_path / side / "step0" / "rank0" / "tensor_data"
+        folder.mkdir(parents=True)
+        for n, array in enumerate((X, Y * factor)):
+            np.save(folder / f"aten.mm.{n}.output.0.npy", array)
+    (pair,) = capture_pairs(discover(tmp_path))
+    assert pair.target[0].kind == "msprobe.aclgraph"
+    (rank,) = compare_captures(pair).ranks
+    verdicts = {
+        rank.target.calls.names[int(rank.rows.pairing.target_call[call])]: code
+        for call, code in zip(rank.rows.pairing.row_call.tolist(), rank.rows.verdict.tolist(), strict=True)
+    }
+    assert {name: VERDICTS[code] for name, code in verdicts.items()} == {
+        "aten.mm.0": "pass",
+        "aten.mm.1": "error",
+    }
+    assert rank.roles.origins == []  # what they were given was not captured
