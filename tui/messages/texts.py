@@ -805,6 +805,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "captures.which-pair": ("Which pair of captures?", "哪一对采集？"),
     "captures.pair": ("{i}  {target} against {golden}", "{i}  {target} 对 {golden}"),
+    "captures.theirs": ("what another tool computed: {names}", "其他工具的结果：{names}"),
     "captures.other-pair": (
         "another pair: name target and golden",
         "其他配对：指定目标与标杆",

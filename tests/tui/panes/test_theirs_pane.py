@@ -9,6 +9,7 @@ from npulse.tui.app import NpulseApp
 from npulse.tui.panes.precision.pane import PrecisionPane
 
 from ...core.precision.theirs.tables import row, write
+from .captures import NAMES, write_pair
 
 OpenApp = Callable[..., NpulseApp]
 Compared = Callable[..., Awaitable[PrecisionPane]]
@@ -40,3 +41,20 @@ async def test_a_result_table_alone_is_shown_and_sorted(
         await pilot.pause()
         order = pane.table.view.order
         assert order is not None and [int(place) for place in order] == [2, 1, 0]
+
+
+async def test_beside_a_pair_it_can_be_chosen(
+    open_app: OpenApp, compared: Compared, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    run = write_pair(tmp_path / "run")
+    write(run / "compare_result_20260801120000.csv", [row(f"{NAMES[0]}.output.0")])
+    app = open_app(run)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await compared(pilot)
+        assert pane.compared is not None
+        pane.action_choose_pair()
+        await pilot.pause()
+        assert "what another tool computed: compare_result_20260801120000.csv" in screen_text(app)
+        await pilot.press("down", "enter")
+        pane = await compared(pilot)
+        assert pane.compared is None and "PASS" in screen_text(app)

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 class Choice:
     """What the user said should be compared: one of the round's pairs, or two captures, or one alone.
 
-    golden None with a target: that capture alone.
+    golden None with a target: that capture alone. is_theirs: what other tools computed.
     """
 
     pair_index: int = 0
     target: Path | None = None
     golden: Path | None = None
+    is_theirs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def compare_round(
     pairs = pairs_of(run, round_name)
     if choice.target is not None and choice.golden is not None:
         pairs = [pair_of(choice.target, choice.golden, **options)]  # type: ignore[arg-type]
-    if not pairs or (choice.target is not None and choice.golden is None):
+    if not pairs or choice.is_theirs or (choice.target is not None and choice.golden is None):
         theirs = _theirs(run, round_name, tools) if choice.target is None else None
         tools.show(theirs or _alone(run, round_name, tools, choice.target, tails))
         return
@@ -135,6 +136,13 @@ def capture_choices(run: Run) -> list[tuple[str, Path]]:
     from npulse.core.run.sides import comparable_captures
 
     return [(f"{c.round}: {c.name}" if c.round else c.name, c.path) for c in comparable_captures(run)]
+
+
+def results_of(run: Run, round_name: str) -> str:
+    """The results of other tools that lie in a round, by name; "" for none."""
+    from npulse.core.precision.theirs.run import names_of, results_by_round
+
+    return names_of(results_by_round(run, round_name).get(round_name, []))
 
 
 def _theirs(run: Run, round_name: str, tools: JobTools) -> TheirsView | None:

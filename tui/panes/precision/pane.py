@@ -11,7 +11,7 @@ from textual.binding import BindingType
 
 from npulse.core.precision.table import table_row
 from npulse.core.precision.view import SUBJECT, PrecisionView
-from npulse.core.text import Lang
+from npulse.core.text import Lang, safe_text
 
 from ...actions import bindings_for
 from ...keymap import show_keys
@@ -26,6 +26,7 @@ from .jobs import (
     capture_choices,
     compare_round,
     pairs_of,
+    results_of,
     rounds_with_pairs,
     settings_of,
 )
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 
     from ..job_pane import Job
     from .pairing_lines import Left
+
+
+_OTHERS, _THEIRS = -1, -2
+"""What else can be chosen than a pair: two captures by name, results that other tools computed."""
 
 
 class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
@@ -93,20 +98,24 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
         if self.run is None or not self._can_choose():
             self.shell.notice("choice.none", severity="warning")
             return
-        pairs = pairs_of(self.run, self.round.name if self.round is not None else "")
-        if len(pairs) < 2:
+        round_name = self.round.name if self.round is not None else ""
+        pairs, results = pairs_of(self.run, round_name), results_of(self.run, round_name)
+        if len(pairs) < 2 and not (pairs and results):
             self._ask_target()
             return
         named = [
             (self.tr("captures.pair", i=i + 1, target=pair.target_name, golden=pair.golden_name), i)
             for i, pair in enumerate(pairs)
         ]
-        choices = [*named, (self.tr("captures.other-pair"), -1)]
+        theirs = [(self.tr("captures.theirs", names=safe_text(results)), _THEIRS)] if results else []
+        choices = [*named, *theirs, (self.tr("captures.other-pair"), _OTHERS)]
         self.shell.push_screen(ChoicePage("captures.which-pair", choices), self._take_pair)
 
     def _take_pair(self, index: int | None) -> None:
-        if index == -1:
+        if index == _OTHERS:
             self._ask_target()
+        elif index == _THEIRS:
+            self._compare(Choice(is_theirs=True))
         elif index is not None:
             self._compare(Choice(pair_index=index))
 
