@@ -78,7 +78,7 @@ def check_alone(
         beneath=verdict_from((), problems, has_unknown=True),
         artifacts=tuple(artifacts),
         findings=tuple(findings),
-        counts={"calls": n_calls, "origin": n_origins, "legal_inf": n_legal},
+        counts={"calls": n_calls, "origin": n_origins, "non_finite": n_begun, "legal_inf": n_legal},
         summary=own_summary(own[0]) if len(own) == 1 else {},
         told=(
             say(TEXTS, "told-alone", lang, calls=n_calls, origins=n_begun),

@@ -28,6 +28,9 @@ tensor are not."""
 MOST = 0.5
 """Ranks are copies where more than this share of a kind's parameters is the same or near."""
 
+NEARLY_ALL = 0.9
+"""And in all kinds where this share of all their parameters is: then also in one that stands alone."""
+
 _NUMBER = re.compile(r"\d+")
 
 Key = tuple[Hashable, ...]
@@ -68,7 +71,10 @@ def check_replicas(
     for parameters in kinds.values():
         check(is_cancelled)
         n += len(parameters)
-        differing += _differing(ranks, parameters)
+        differing += _differing(ranks, parameters, MOST)
+    told = {one.parameter.name for one in differing}
+    everything = [parameter for parameters in kinds.values() for parameter in parameters]
+    differing += [one for one in _differing(ranks, everything, NEARLY_ALL) if one.parameter.name not in told]
     return _seen(ranks, differing, problems, is_cancelled), n
 
 
@@ -85,14 +91,16 @@ def _parameters(ranks: Sequence[Captured]) -> Iterator[_Parameter]:
             yield _Parameter(name, rows)
 
 
-def _differing(ranks: Sequence[Captured], parameters: Sequence[_Parameter]) -> Iterator[_Apart]:
-    """Parameters that ranks which are copies in this kind do not hold alike.
+def _differing(ranks: Sequence[Captured], parameters: Sequence[_Parameter], share: float) -> Iterator[_Apart]:
+    """Parameters that ranks which are copies in more than a share of these do not hold alike.
 
     A rank is held against the first of each group of copies that there is so far: O(ranks x groups).
     """
     groups: list[list[int]] = []
     for place in sorted({place for parameter in parameters for place in parameter.leaves}):
-        own = next((group for group in groups if _are_copies(ranks, parameters, group[0], place)), None)
+        own = next(
+            (group for group in groups if _are_copies(ranks, parameters, group[0], place, share)), None
+        )
         if own is None:
             groups.append([place])
         else:
@@ -108,10 +116,12 @@ def _differing(ranks: Sequence[Captured], parameters: Sequence[_Parameter]) -> I
                 yield _Apart(parameter, tuple(sorted(map(tuple, classes.values()), key=len, reverse=True)))
 
 
-def _are_copies(ranks: Sequence[Captured], parameters: Sequence[_Parameter], a: int, b: int) -> bool:
+def _are_copies(
+    ranks: Sequence[Captured], parameters: Sequence[_Parameter], a: int, b: int, share: float
+) -> bool:
     told = [_alike(ranks, p, a, b) for p in parameters if a in p.leaves and b in p.leaves]
     known = sum(one != "unknown" for one in told)
-    return bool(known) and sum(one in ("same", "near") for one in told) > MOST * known
+    return bool(known) and sum(one in ("same", "near") for one in told) > share * known
 
 
 def _alike(ranks: Sequence[Captured], parameter: _Parameter, a: int, b: int) -> str:

@@ -86,7 +86,9 @@ def alone_lines(alone: Alone, path: str, tr: Tr, key: str) -> list[str]:
     ]
     if alone.report is not None and not can_choose:
         report = alone.report
-        lines = [tr("precision.alone", n=report.counts.get("origin", 0), calls=report.counts.get("calls", 0))]
+        lines = [
+            tr("precision.alone", n=report.counts.get("non_finite", 0), calls=report.counts.get("calls", 0))
+        ]
         lines += [safe_text(f"{f.subject}: {f.message}") for f in report.findings[:_ALONE_FINDINGS]]
         return [*lines, *hints]
     if can_choose:

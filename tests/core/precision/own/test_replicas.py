@@ -67,6 +67,21 @@ def test_copies_that_drifted_apart_are_found_in_every_layer(tmp_path: Path) -> N
     assert one.figures["n_parameters"] == 2 * N_LAYERS
 
 
+def test_a_parameter_that_stands_alone_is_judged_by_all_others(tmp_path: Path) -> None:
+    for rank in range(2):
+        parts = [layer(i, "fc.Linear") for i in range(12)] + ["Module.embed.Embedding.forward.0"]
+        weights = {name.replace(".", "__"): {"weight": random(k, 16)} for k, name in enumerate(parts)}
+        if rank:
+            weights["Module__embed__Embedding__forward__0"] = {"weight": random(99, 16)}
+        calls: Calls = {name: ([random(500 + rank)], [random(600 + rank)]) for name in parts}
+        write(tmp_path / "step0" / f"rank{rank}", calls, "md5", **weights)
+    (one,) = own(checked(tmp_path))
+    assert (one.rule, one.subject) == (
+        "precision.replica",
+        "Module.embed.Embedding.forward.0.parameters.weight",
+    )
+
+
 def test_of_two_halves_that_differ_nobody_can_say_which_is_wrong(tmp_path: Path) -> None:
     def weights(rank: int, i: int, part: str) -> Any:
         found = healthy(rank, i, part)
