@@ -18,10 +18,17 @@ from .given import Given, Lost, Tensor, given_of
 from .model import Check, Why
 from .number import Inside, Number
 from .registry import Reference, Variant, reference_of_api, reference_of_class
+from .sample import sampled
 
 FLOAT64, FLOAT32, FLOAT16, BFLOAT16 = 2.0**-52, 2.0**-24, 2.0**-11, 2.0**-8
 """Unit roundoffs inside. That of float64 counts twice: the truth is computed in float64 too."""
 MAX_VARIANTS = 40
+ALIKE_SHARE = 0.5
+UNFIT = (
+    *(NotImplementedError, TypeError, ValueError, LookupError, AttributeError),
+    *(ArithmeticError, MemoryError, RecursionError),
+)
+"""What comes of arguments of other kinds, shapes or sizes than a reference knows."""
 
 RANDOM = frozenset(
     ("dropout", "bernoulli", "rand", "randn", "randint", "rand_like", "randn_like", "normal", "uniform",
@@ -88,6 +95,25 @@ def check_call(
     return checked(lifted, given, blank)
 
 
+def of_both(target: Check, golden: Check) -> Check:
+    """The target's check beside the golden one's: two sides that are wrong alike accuse the reference.
+
+    Alike: in most elements, and with the same explanation or none.
+    """
+
+    def is_mostly_wrong(check: Check) -> bool:
+        worst = check.worst
+        return worst is not None and worst.n_beyond > ALIKE_SHARE * worst.n_elements
+
+    is_alike = (
+        target.outcome in ("implementation", "coarse")
+        and (target.outcome, target.words) == (golden.outcome, golden.words)
+        and is_mostly_wrong(target)
+        and is_mostly_wrong(golden)
+    )
+    return replace(target, outcome="unknown", why="alike") if is_alike else target
+
+
 def refused(given: Given) -> Why | None:
     """Why a call cannot be computed from what was dumped."""
     values = [*given.positional, *given.keywords.values(), *given.parameters.values()]
@@ -138,10 +164,20 @@ def checked(lifted: Lifted, given: Given, blank: Check) -> Check:
     """The outcome: the plain call first; where its output is beyond the bound, what would explain it."""
     reference = lifted.reference
     inside, name = inside_of(reference, given)
+    if reference.accumulates:
+        arguments, given, sample = sampled(dict(lifted.arguments), given)
+        if sample is not None:
+            found = _checked(replace(lifted, arguments=arguments), given, blank, inside, name)
+            return replace(found, outputs=sample.as_of_whole(found.outputs))
+    return _checked(lifted, given, blank, inside, name)
+
+
+def _checked(lifted: Lifted, given: Given, blank: Check, inside: Inside, name: str) -> Check:
+    reference = lifted.reference
     try:
         with np.errstate(all="ignore"):
             outputs = _compared(reference.function, lifted.numbers(inside), given, lifted, with_own=True)
-    except (NotImplementedError, TypeError, ValueError, IndexError, AttributeError, KeyError) as error:
+    except UNFIT as error:
         # a call that the reference cannot follow: arguments of other kinds or shapes than it knows
         return replace(blank, why="does-not-fit", detail=str(error)[:200], inside=name)
     if not outputs:
@@ -303,7 +339,7 @@ def _listed(reference: Reference, numbers: dict[str, Any]) -> list[Variant]:
     try:
         with np.errstate(all="ignore"):
             return list(islice(reference.variants(numbers), MAX_VARIANTS))
-    except (TypeError, ValueError, AttributeError, KeyError, IndexError, ZeroDivisionError):
+    except UNFIT:
         return []
 
 
@@ -314,5 +350,5 @@ def _of_variant(
         with np.errstate(all="ignore"):
             changed = {**numbers, **variant.changes}
             return _compared(variant.function or reference.function, changed, given, lifted)
-    except (NotImplementedError, TypeError, ValueError, AttributeError, KeyError, IndexError):
+    except UNFIT:
         return ()

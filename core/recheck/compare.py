@@ -28,6 +28,7 @@ class OutputCheck:
     own_max_abs_error: largest over all finite elements. n_beyond: elements further away than their bound.
     n_saturated: that stand at the dtype's largest value, where the truth is beyond it. shape_truth: of the
     truth where it is another one; then nothing else is told.
+    n_left_out: elements that were not looked at: `n_elements` are a sample then.
     """
 
     name: str
@@ -44,6 +45,7 @@ class OutputCheck:
     max_abs_error: float = float("nan")
     own_max_abs_error: float = float("nan")
     n_saturated: int = 0
+    n_left_out: int = 0
     shape_truth: tuple[int, ...] | None = None
 
     @property

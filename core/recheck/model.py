@@ -26,6 +26,7 @@ Why = Literal[
     "does-not-fit",
     "unreadable",
     "failed",
+    "alike",
 ]
 """Why it cannot be told."""
 

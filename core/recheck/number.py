@@ -38,6 +38,14 @@ ULPS = {
 """Roundoffs that the function units may be off by, with room: vendors document 1 to 4."""
 
 LIKELY = 6.0
+MAX_ELEMENTS = 1 << 27
+"""Of a result: broadcasting can make much of little."""
+
+
+def check_size(*shape: int) -> None:
+    """NotImplementedError for a result that would be too large to make."""
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise NotImplementedError(f"a result of {math.prod(shape):,} elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,7 @@ class Number:
 
     def __add__(self, other: Any) -> Number:
         b = self.lift(other)
+        check_size(*np.broadcast_shapes(self.shape, b.shape))
         value = self.value + b.value
         return self._made(value, _plus(self.error, b.error), self.is_integer and b.is_integer)
 
@@ -126,6 +135,7 @@ class Number:
 
     def __mul__(self, other: Any) -> Number:
         b = self.lift(other)
+        check_size(*np.broadcast_shapes(self.shape, b.shape))
         error = _plus(_times(abs(self.value), b.error), _times(abs(b.value), self.error))
         error = _plus(error, _times(self.error, b.error))
         return self._made(self.value * b.value, error, self.is_integer and b.is_integer)
@@ -134,6 +144,7 @@ class Number:
 
     def __truediv__(self, other: Any) -> Number:
         b = self.lift(other)
+        check_size(*np.broadcast_shapes(self.shape, b.shape))
         value = self.value / b.value
         error: Bound = 0.0
         if not (_is_none(self.error) and _is_none(b.error)):
@@ -146,6 +157,8 @@ class Number:
 
     def __matmul__(self, other: Number) -> Number:
         a, b = self.value, other.value
+        if a.ndim > 1 and b.ndim > 1:
+            check_size(*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
         if a.dtype != b.dtype:  # in float32 an integer operand is exact all the same
             a, b = a.astype(np.float32), b.astype(np.float32)
         is_integer = self.is_integer and other.is_integer

@@ -159,7 +159,17 @@ def _figures(one: Rechecked) -> Mapping[str, Any]:
     figures |= {"output": worst.name, "dtype": worst.dtype, "inside": check.inside}
     if worst.shape_truth is not None:
         return figures | {"shape": list(worst.shape), "shape_reference": list(worst.shape_truth)}
-    names = ("n_elements", "n_beyond", "max_ratio", "made", "truth", "own", "bound", "max_abs_error")
+    names = (
+        "n_elements",
+        "n_left_out",
+        "n_beyond",
+        "max_ratio",
+        "made",
+        "truth",
+        "own",
+        "bound",
+        "max_abs_error",
+    )
     return {
         **figures,
         "index": list(worst.index),

@@ -32,6 +32,7 @@ from npulse.core.run.selection import check_round
 from npulse.core.run.sides import CapturePair, capture_pairs, captures_of
 from npulse.core.text import Lang
 
+from .check import of_both
 from .foreign import References
 from .model import Check
 from .quant.of_call import study_of_call
@@ -160,6 +161,7 @@ def _of_place(
         golden = None
         if golden_dump is not None and name in at:
             golden = checker(golden_dump, at[name], place.golden_root, rank=rank, step=step, side="golden")
+            told = of_both(told, golden)
         study = None
         try:
             study = study_of_call(

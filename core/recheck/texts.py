@@ -16,8 +16,17 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "精度低于以 {inside} 计算所应有，与内部以 {detail} 计算（累加）相符：{beyond}",
     ),
     "implementation": (
-        "wrong: {beyond}; no other way to call it that was tried fits ({tried} tried)",
+        "wrong: {beyond}; none of {tried} other ways to call it fits",
         "错误：{beyond}；已尝试 {tried} 种其他调用方式，均不符",
+    ),
+    "implementation-untried": ("wrong: {beyond}", "错误：{beyond}"),
+    "alike": (
+        "both sides are wrong in the same way: the dump may not hold all that this operator was given, or npulse's reference computes something else",
+        "两侧以同样方式偏离：dump 可能未包含该算子的全部输入，或参考实现与其不同",
+    ),
+    "figures-alone": (
+        "{output} {dtype} {shape}: largest error {error}, worst {share} of its bound",
+        "{output} {dtype} {shape}：最大误差 {error}，最差处达到误差界的 {share}",
     ),
     "implementation-words": (
         "wrong: {beyond}; the output equals the reference with {words}",
@@ -52,6 +61,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "saturated": (
         "{n} elements stand at {dtype}'s largest value where the truth is beyond it",
         "{n} 个元素为 {dtype} 最大值，其真值超出范围",
+    ),
+    "sampled": (
+        "a sample: {n} of {of} elements were compared, rows spread over the tensor",
+        "抽样：比较了 {of} 个元素中的 {n} 个，取自均匀分布的行",
     ),
     "unchecked": ("not compared: {names}", "未比较：{names}"),
     "golden-within": (
@@ -101,6 +114,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "next-too-large": (
         "capture the call with a smaller batch, or on one rank of a split model",
         "减小 batch 再采集，或采集切分后模型的一个 rank",
+    ),
+    "next-alike": (
+        "look at what the operator was given that no dump holds (a module's own settings, a global switch), or give a reference with --reference FILE.py:FUNCTION",
+        "检查 dump 未包含的输入（模块自身设置、全局开关），或用 --reference FILE.py:FUNCTION 提供参考实现",
     ),
     "next-random": (
         "make it deterministic (evaluation mode, fixed seed) and compare two captures",

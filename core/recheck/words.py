@@ -21,12 +21,13 @@ def outcome_text(check: Check, lang: Lang) -> str:
     if check.outcome == "unknown" or worst is None:
         return why_text(check, lang)
     words = check.words[lang == "zh"]
-    if check.outcome == "within":
-        key = "within-free" if words else "within"
-        return say(TEXTS, key, lang, dtype=worst.dtype, words=words)
-    key = "implementation-words" if check.outcome == "implementation" and words else check.outcome
+    key: str = check.outcome
+    if check.outcome == "within" and words:
+        key = "within-free"
+    if check.outcome == "implementation" and (words or not check.tried):
+        key = "implementation-words" if words else "implementation-untried"
     values = {"beyond": beyond_text(worst, lang), "words": words, "tried": check.tried}
-    return say(TEXTS, key, lang, **values, inside=check.inside, detail=check.detail)
+    return say(TEXTS, key, lang, **values, dtype=worst.dtype, inside=check.inside, detail=check.detail)
 
 
 def why_text(check: Check, lang: Lang) -> str:
@@ -73,7 +74,11 @@ def figures_lines(check: Check, lang: Lang) -> list[str]:
         values = {"error": number(one.max_abs_error), "own": number(one.own_max_abs_error)}
         shown = {"output": _short(one), "dtype": one.dtype, "shape": list(one.shape)}
         share = number(one.max_ratio)
-        lines.append(say(TEXTS, "figures", lang, **shown, **values, share=share))
+        key = "figures-alone" if math.isnan(one.own_max_abs_error) else "figures"
+        lines.append(say(TEXTS, key, lang, **shown, **values, share=share))
+        if one.n_left_out:
+            of = number(one.n_elements + one.n_left_out)
+            lines.append(say(TEXTS, "sampled", lang, n=number(one.n_elements), of=of))
         if one.n_saturated:
             lines.append(say(TEXTS, "saturated", lang, n=number(one.n_saturated), dtype=one.dtype))
     if check.unchecked:

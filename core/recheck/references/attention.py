@@ -6,6 +6,7 @@ What is not fused may keep the scores in that dtype too, which is allowed of tor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,13 +15,16 @@ import numpy.typing as npt
 
 from npulse.core.formats.tensors import Dtype, dtype_of
 
-from ..number import Array, Number, joined, where
+from ..number import Array, Number, check_size, joined, where
 from ..registry import Variant, reference
 from ..rounding import round_to
 from .activations import exponentials
 
 Mask = npt.NDArray[np.bool_]
 FAR = 2147483647
+MAX_SCORES = 1 << 24
+"""Of all heads at once."""
+MAX_ALL_SCORES = 1 << 29
 SPARSE_MODES = {0: "default", 1: "all", 2: "left-up causal", 3: "right-down causal", 4: "band"}
 
 
@@ -44,6 +48,8 @@ def attend(
 ) -> Number:
     """softmax(scale * q k^T + added, where allowed) v of [..., heads, tokens, width]; fewer key heads are
     shared. A row that nothing is allowed of is 0."""
+    if q.ndim > 2 and math.prod(q.shape[:-1]) * k.shape[-2] > MAX_SCORES:
+        return _by_heads(q, k, v, scale, allowed, added, is_added_first, rounds_scores)
     dtype = dtype_of(q.dtype)
     k, v = (_shared(x, q.shape[-3]) if q.ndim > 2 else x for x in (k, v))
     scores = q @ k.mT
@@ -64,6 +70,40 @@ def attend(
     return where(np.broadcast_to(is_empty, made.shape), made.exactly(np.zeros(())), made)
 
 
+def _by_heads(
+    q: Number,
+    k: Number,
+    v: Number,
+    scale: float,
+    allowed: Mask | None,
+    added: Number | None,
+    is_added_first: bool,
+    rounds_scores: bool,
+) -> Number:
+    """The same head by head: scores of all of them at once would not fit."""
+    if math.prod(q.shape[:-1]) * k.shape[-2] > MAX_ALL_SCORES:
+        raise NotImplementedError("attention of this many tokens")
+    k, v = (_shared(x, q.shape[-3]) for x in (k, v))
+    lead = q.shape[:-2]
+    shape = (*lead, q.shape[-2], k.shape[-2])
+    masks = None if allowed is None else np.broadcast_to(allowed, shape)
+    more = None if added is None else added.view(lambda a: np.broadcast_to(a, shape))
+    made = [
+        attend(
+            q[place],
+            k[place],
+            v[place],
+            scale,
+            None if masks is None else masks[place],
+            None if more is None else more[place],
+            is_added_first=is_added_first,
+            rounds_scores=rounds_scores,
+        )
+        for place in np.ndindex(*lead)
+    ]
+    return joined(made, lambda parts: np.stack(parts)).reshape(*q.shape[:-1], v.shape[-1])
+
+
 def _shared(x: Number, n_heads: int) -> Number:
     n = x.shape[-3]
     if n == n_heads:
@@ -74,6 +114,7 @@ def _shared(x: Number, n_heads: int) -> Number:
 
 
 def _causal(q: Number, k: Number, shift: int = 0) -> Mask:
+    check_size(q.shape[-2], k.shape[-2])
     return np.tril(np.ones((q.shape[-2], k.shape[-2]), np.bool_), shift)
 
 
@@ -176,6 +217,7 @@ def allowed_by(
     """
     if mode not in SPARSE_MODES:
         raise NotImplementedError(f"sparse_mode {mode}")
+    check_size(n_q, n_k)
     rows, columns = np.arange(n_q)[:, None], np.arange(n_k)[None, :]
     if mode == 2:
         return np.asarray(columns <= rows)

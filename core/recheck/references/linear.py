@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..number import Number
+from ..number import Number, check_size
 from ..registry import Variant, reference
 from ..rounding import HF32_BITS, round_mantissa
 
@@ -114,6 +114,7 @@ def einsum(equation: str, *operands: Any) -> Number:
     inner = [c for c in dict.fromkeys(left + right) if c not in result]
     sizes = dict(zip(left + right, (*first.shape, *listed[1].shape), strict=True))
     n = int(np.prod([sizes[c] for c in inner])) if inner else 1
+    check_size(*(sizes[c] for c in result))
     return first.contracted([listed[1]], lambda a, b: np.einsum(f"{left},{right}->{result}", a, b), n)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..number import Array, Number
+from ..number import Array, Number, check_size
 from ..registry import Variant, reference
 
 
@@ -24,6 +24,7 @@ def _rows(table: Number, index: npt.NDArray[np.int64]) -> Number:
     n = table.shape[0]
     if index.size and (index.min() < -n or index.max() >= n):
         raise IndexError(f"an index outside of 0 ... {n - 1}")
+    check_size(*index.shape, *table.shape[1:])
     return table[index]
 
 
@@ -56,6 +57,7 @@ def index_select(input: Number, dim: int, index: Number) -> Number:
 @reference("gather", variants=_off_by_one)
 def gather(input: Number, dim: int, index: Number, sparse_grad: bool = False) -> Number:
     place = index.indices()
+    check_size(*place.shape)
 
     def picked(a: Array) -> Array:
         grid: list[Any] = list(np.indices(place.shape, sparse=True))
@@ -70,6 +72,7 @@ def gather(input: Number, dim: int, index: Number, sparse_grad: bool = False) ->
 def one_hot(input: Number, num_classes: int = -1) -> Number:
     index = input.indices()
     n = num_classes if num_classes > 0 else int(index.max(initial=-1)) + 1
+    check_size(*index.shape, n)
     return Number((index[..., None] == np.arange(n)).astype(np.float64), input.inside, is_integer=True)
 
 
@@ -77,5 +80,6 @@ def one_hot(input: Number, num_classes: int = -1) -> Number:
 def bincount(input: Number, weights: Any = None, minlength: int = 0) -> Number:
     if weights is not None:
         raise NotImplementedError("bincount with weights")
+    check_size(max(int(input.value.max(initial=0)), minlength))
     made = np.bincount(input.indices(), minlength=minlength)
     return Number(made.astype(np.float64), input.inside, is_integer=True)

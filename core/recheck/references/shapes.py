@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..number import Number, joined, where
+from ..number import Number, check_size, joined, where
 from ..registry import reference
 
 
@@ -66,17 +66,20 @@ def expand(input: Number, *size: Any) -> Number:
     wanted = _sizes(size)
     own = (1,) * (len(wanted) - input.ndim) + input.shape
     shape = tuple(b if a == -1 else a for a, b in zip(wanted, own, strict=True))
+    check_size(*shape)
     return input.view(lambda a: np.broadcast_to(a, shape))
 
 
 @reference("repeat")
 def repeat(input: Number, *sizes: Any) -> Number:
+    check_size(input.value.size, *_sizes(sizes))
     return input.view(lambda a: np.tile(a, _sizes(sizes)))
 
 
 @reference("repeat_interleave")
 def repeat_interleave(input: Number, repeats: Any, dim: Any = None) -> Number:
     counts = repeats.indices() if isinstance(repeats, Number) else repeats
+    check_size(input.value.size, int(np.max(counts, initial=0)))
     return input.view(lambda a: np.repeat(a, counts, axis=dim))
 
 

@@ -157,3 +157,15 @@ def test_the_weights_may_be_rounded_to_the_dtype_of_the_values() -> None:
     distance = abs(rounded - made.value)
     assert distance.max() > 1e-4, "the rounding shows"
     assert np.all(distance <= made.error)
+
+
+def test_head_by_head_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("npulse.core.recheck.references.attention.MAX_SCORES", 1)
+    mask = number(MASK, "bool")
+    pse = number(RANDOM.normal(size=(1, HEADS, N_Q, N_K)))
+    arguments = (number(Q), number(K), number(V), HEADS, "BNSD")
+    (parts,) = of("npu_fusion_attention")(*arguments, pse, atten_mask=mask, scale=0.4)
+    monkeypatch.undo()
+    (whole,) = of("npu_fusion_attention")(*arguments, pse, atten_mask=mask, scale=0.4)
+    np.testing.assert_allclose(parts.value, whole.value, rtol=1e-13)
+    np.testing.assert_allclose(parts.error, whole.error, rtol=1e-6)

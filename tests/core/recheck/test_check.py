@@ -16,6 +16,7 @@ import npulse
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError, UsageError
 from npulse.core.recheck.model import Check
+from npulse.core.recheck.registry import known_names
 from npulse.core.recheck.run_recheck import recheck
 
 from .dumps import Of, rounded, write
@@ -396,3 +397,76 @@ def test_in_code(tmp_path: Path) -> None:
     call = {"args": [Of([1.0, -2.0], "float32")], "out": [Of([1.0, 2.0], "float32")]}
     found = npulse.recheck(write(tmp_path, {"Torch.abs.0.forward": call}), "abs")
     assert (found.report.verdict, found.calls[0].check.outcome) == ("pass", "within")
+
+
+def test_a_large_product_is_computed_for_some_of_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("npulse.core.recheck.sample.MAX_WORK", 8 * 4 * 10.0)
+    x, w = normal(5, 10, 8), normal(4, 8, seed=2)
+    made = rounded(x @ w.T, "float16")
+    made[4, 9, 2] += 1  # the last row is always one of them
+    args = [Of(x, "float16"), Of(w, "float16")]
+    check = one(tmp_path, "Functional.linear.0.forward", args=args, out=[Of(made, "float16")])
+    (output,) = check.outputs
+    assert (check.outcome, output.index, output.shape) == ("implementation", (4, 9, 2), (5, 10, 4))
+    assert (output.n_elements, output.n_left_out) == (40, 160)
+    assert "40 of 200 elements" in "\n".join(recheck(tmp_path, "linear").lines("en"))
+
+
+def test_two_sides_that_are_wrong_alike_accuse_the_reference(tmp_path: Path) -> None:
+    x = normal(4, 8)
+    for side, made in (("npu", np.cosh(x)), ("golden", np.cosh(x) + 0.01)):
+        call = {"args": [Of(x, "float16")], "out": [Of(rounded(made, "float16"), "float16")]}
+        write(tmp_path / side, {"Torch.tanh.0.forward": call})
+    (only,) = recheck(tmp_path, "tanh").calls
+    assert (only.check.outcome, only.check.why) == ("unknown", "alike")
+    assert only.golden is not None and only.golden.outcome == "implementation"
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("Torch.mul.0.forward", [Of(np.ones((1 << 15, 1)), "float32"), Of(np.ones(1 << 15), "float32")]),
+        ("Tensor.repeat.0.forward", [Of([1.0], "float32"), 1 << 40]),
+        ("Functional.one_hot.0.forward", [Of([1, 2], "int64"), 1 << 40]),
+        ("Torch.bincount.0.forward", [Of([1 << 40], "int64")]),
+        ("Torch.einsum.0.forward", ["i,j->ij", [Of(np.ones(1 << 15), "float32")] * 2]),
+        ("Torch.outer.0.forward", [Of(np.ones(1 << 15), "float32")] * 2),
+    ],
+)
+def test_little_that_would_become_much_is_refused(name: str, args: list[Any], tmp_path: Path) -> None:
+    check = one(tmp_path, name, args=args, out=[Of([1.0], "float32")])
+    assert (check.outcome, check.why) == ("unknown", "does-not-fit") and "a result of" in check.detail
+
+
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 1 << 70), st.floats(), st.text(max_size=5),
+    st.lists(st.integers(-3, 9), max_size=3),
+    st.builds(
+        lambda shape, seed, dtype: Of(np.random.default_rng(seed).integers(-3, 9, shape), dtype),
+        st.lists(st.integers(0, 4), max_size=3), st.integers(0, 99),
+        st.sampled_from(["float32", "float16", "bfloat16", "int64", "int8", "bool", "complex64"]),
+    ),
+)  # fmt: skip
+WORDS = st.sampled_from(
+    ["dim", "eps", "weight", "bias", "scale", "input", "other", "approximate", "out", "xyz", "self"]
+)
+
+
+@given(
+    api=st.sampled_from([name for name in known_names() if name.islower()]),
+    args=st.lists(JUNK, max_size=5),
+    named=st.dictionaries(WORDS, JUNK, max_size=3),
+    out=st.lists(JUNK, min_size=1, max_size=2),
+)
+def test_no_call_is_too_odd(
+    tmp_path_factory: pytest.TempPathFactory, api: str, args: list[Any], named: dict[str, Any], out: list[Any]
+) -> None:
+    folder = tmp_path_factory.mktemp("dump")
+    name = f"NPU.{api}.0.forward"
+    found = recheck(write(folder, {name: {"args": args, "kwargs": named, "out": out}}), name)
+    assert len(found.calls) <= 1
+    for lang in ("en", "zh"):
+        assert all(isinstance(line, str) for line in found.lines(lang))  # type: ignore[arg-type]
+    assert found.report.exit_code() in (0, 1, 4)
