@@ -80,7 +80,7 @@ _VALUE_OPTIONS = frozenset(
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
         *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map"),
         *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
-        *("--side", "--activation", "--scale"),
+        *("--side", "--activation", "--scale", "--dtype", "--shape", "--fusion-rule"),
     )
 )
 """Options that may stand in front of the command together with a value; a test asks the commands."""
@@ -89,7 +89,7 @@ _VALUE_OPTIONS = frozenset(
 _PATH_OPTIONS = frozenset(
     (
         *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden", "--run"),
-        *("--reference", "-r", "--target", "-t", "--config"),
+        *("--reference", "-r", "--target", "-t", "--config", "--fusion-rule"),
         *("--archive", "--plugin", "--silence", "--keep-input", "--name-list", "--from", "--cwd"),
     )
 )
