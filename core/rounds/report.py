@@ -115,8 +115,25 @@ def told(story: Story, lang: Lang, *, is_ascii: bool = True) -> Iterator[str]:
     if any(drawn):
         yield ""
         yield from (f"  {line}" for line in columns_of([row for row in drawn if row], left=range(4)))
+    yield from _input_line(story, lang)
     if any(row.of_state("unknown") for row in story.rows[-SHOWN_ROUNDS:]):
         yield say(TEXTS, "told-unknown", lang)
+
+
+def _input_line(story: Story, lang: Lang) -> Iterator[str]:
+    """Whether the rounds that tell were measured on one input; of a single round there is nothing to say."""
+    by_hash: dict[str, list[str]] = {}
+    for row in story.rows[-SHOWN_ROUNDS:]:
+        if row.input.text:
+            by_hash.setdefault(row.input.text, []).append(safe_text(row.name, 48))
+    n = sum(map(len, by_hash.values()))
+    if n < 2:
+        return
+    if len(by_hash) == 1:
+        yield say(TEXTS, "told-input", lang, n=n, hash=next(iter(by_hash)))
+        return
+    listed = "; ".join(f"{text} {', '.join(names[:4])}" for text, names in list(by_hash.items())[:4])
+    yield say(TEXTS, "told-inputs", lang, n=n, kinds=len(by_hash), listed=listed)
 
 
 def _known_figures(story: Story) -> list[str]:

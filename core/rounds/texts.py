@@ -92,6 +92,15 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{figures} better than in {since}; changed in between: {changes}",
         "{figures}，比 {since} 更好；期间改动：{changes}",
     ),
+    "fact-input": ("input (hash)", "输入（哈希）"),
+    "told-input": (
+        "input: {n} rounds tell, the same in all of them: hash {hash}",
+        "输入：{n} 轮有记录，全部相同：哈希 {hash}",
+    ),
+    "told-inputs": (
+        "input: {n} rounds tell, {kinds} hashes: {listed}",
+        "输入：{n} 轮有记录，共 {kinds} 种哈希：{listed}",
+    ),
     "message-other-input": (
         "measured on another input than {since} (hash {before}, here {after}): what is captured of one step says "
         "nothing about the other; precision and overflow figures of the two are not compared",

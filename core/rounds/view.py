@@ -127,6 +127,7 @@ class RoundsView:
             ("head-started", moment_text(facts.started_ns)),
             ("fact-ended", moment_text(facts.ended_ns)),
             ("fact-manifest", facts.manifest),
+            ("fact-input", row.input.text),
             ("fact-files", f"{row.n_files:,} ({row.size_bytes / 1e6:,.1f} MB)"),
         )
         for key, text in told:

@@ -54,6 +54,8 @@ def test_a_round_on_another_input_is_told_and_not_compared(tmp_path: Path) -> No
     assert (one.severity, one.subject) == ("warning", "r2_20260301-100200")
     assert one.figures["since"] == found.rows[1].name
     hashes = [row["input"] for row in report(found).summary["rounds"]]
+    (line,) = [line for line in report(found).told if line.startswith("input: ")]
+    assert line.startswith(f"input: 4 rounds tell, 2 hashes: {hashes[0]} {found.rows[0].name}, ")
     assert hashes[0] == hashes[1] != hashes[2] == hashes[3]
     assert one.figures["input_before"] == hashes[0] and one.figures["input_after"] == hashes[2]
     assert "不同" in other_inputs(report(found, "zh"))[0].message
@@ -62,6 +64,7 @@ def test_a_round_on_another_input_is_told_and_not_compared(tmp_path: Path) -> No
 def test_rounds_on_one_input_are_compared(tmp_path: Path) -> None:
     found = archive(tmp_path, (X, np.nan), (X, 1.0))
     assert found.rows[1].states["n_overflow_origins"] == "better" and other_inputs(report(found)) == []
+    assert any("the same in all of them" in line for line in report(found).told)
 
 
 @pytest.mark.parametrize(
