@@ -22,7 +22,9 @@ MAX_STEPS = 10_000
 UNLOGGED_SCOPES = frozenset(("entry", "pick", "ask"))
 UNLOGGED = frozenset(("app.palette", "app.runs", "app.capture", "app.recording", "pane.note", "help.codes"))
 """What asks for typed text: a note is logged once it is taken, the rest of them does its work by itself."""
-_REACHING_OUT = frozenset(("pane.export", "pane.edit", "pane.copy", "memory.roots", "app.cancel"))
+_REACHING_OUT = frozenset(
+    ("pane.export", "pairing.keep", "pane.edit", "pane.copy", "memory.roots", "app.cancel")
+)
 _OF_THIS_MACHINE = frozenset(("device.now", "device.poll", "rounds.baseline"))
 """They start npu-smi, and change with what later commands compare."""
 

@@ -867,6 +867,13 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Computing the call again from its dumped inputs ... (leave with Esc)",
         "正在用转储的输入重算该调用……（按 Esc 离开）",
     ),
+    "pairing.keep-title": ("Mapping file to write (YAML)", "要写入的映射文件（YAML）"),
+    "pairing.keep-detail": (
+        "npulse precision --mapping FILE and msprobe compare -dm FILE take it.",
+        "可供 npulse precision --mapping FILE 与 msprobe compare -dm FILE 使用。",
+    ),
+    "pairing.kept": ("Written: {path}", "已写入：{path}"),
+    "pairing.exists": ("There is a file of that name: {path}", "已有同名文件：{path}"),
     "trend.title": ("Errors over the rounds", "误差随轮次的变化"),
     "trend.reading": ("comparing the rounds ...", "正在比较各轮……"),
     "trend.counts": (

@@ -31,7 +31,7 @@ class Opened:
     @property
     def withheld(self) -> frozenset[str]:
         """Actions that a page does not offer: what writes files, starts programs or leads out of the run."""
-        held = {"pane.export", "rounds.baseline", "memory.roots"}
+        held = {"pane.export", "rounds.baseline", "memory.roots", "pairing.keep"}
         if not self.may_capture:
             held.add("app.capture")
         if self.path is not None:

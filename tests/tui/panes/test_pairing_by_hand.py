@@ -15,6 +15,7 @@ from npulse.core.precision.compare import Settings
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.precision.pairing_page import PairingPage
 from npulse.tui.panes.precision.pane import PrecisionPane
+from npulse.tui.screens.entry import Entry
 
 from ...core.precision.pages.unlike import by_hand, write_unlike
 from .captures import write_pair
@@ -33,8 +34,17 @@ async def open_pairing(app: NpulseApp, pilot: Any, until: Until) -> PairingPage:
     return page
 
 
+def was_said(app: NpulseApp, words: str) -> bool:
+    return any(words in str(notification.message) for notification in app._notifications)
+
+
 async def test_calls_are_paired_judged_remembered_and_forgotten(
-    open_app: OpenApp, compared: Compared, until: Until, screen_text: ScreenText, tmp_path: Path
+    open_app: OpenApp,
+    compared: Compared,
+    until: Until,
+    screen_text: ScreenText,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     make = partial(PrecisionPane, settings=Settings(pair_calls=by_hand))
     run = write_unlike(tmp_path / "run")
@@ -58,6 +68,17 @@ async def test_calls_are_paired_judged_remembered_and_forgotten(
         await until(pilot, lambda: page.rows is not None and page.rows.n_none == 2)
         await pilot.press("u")
         await until(pilot, lambda: page.rows is not None and page.rows.n_none == 0)
+        monkeypatch.chdir(run)
+        for path, said in ((run / "m.yaml", "not written into the run"), (tmp_path / "m.yaml", "Written:")):
+            await pilot.press("x")
+            entry = app.screen.query_one(Entry)
+            assert not Path(entry.value).is_relative_to(run), "never suggested in the run"
+            entry.value = str(path)
+            await pilot.press("enter")
+            await until(pilot, partial(was_said, app, said))
+        kept = (tmp_path / "m.yaml").read_text()
+        assert '"Torch.clamp.0.forward.output.0": "Torch.clamp.7.forward.output.0"' in kept
+        assert not (run / "m.yaml").exists()
         await pilot.press("q")
         await until(pilot, lambda: pane.shown is not before)
         pane = await compared(pilot)

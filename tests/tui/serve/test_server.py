@@ -204,7 +204,7 @@ def test_the_token_stays_with_the_server() -> None:
 
 def test_what_a_page_does_not_offer() -> None:
     opened = Opened("/run")
-    writing = {"pane.export", "rounds.baseline", "memory.roots"}
+    writing = {"pane.export", "rounds.baseline", "memory.roots", "pairing.keep"}
     assert opened.withheld == {*writing, "app.capture", "app.runs"}
     assert replace(opened, may_capture=True).withheld == {*writing, "app.runs"}
     assert replace(opened, path=None).withheld == {*writing, "app.capture"}

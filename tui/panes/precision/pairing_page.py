@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import work
 from textual.binding import BindingType
 
+from npulse.core.errors import InputError
 from npulse.core.precision.by_hand import HandPair, with_hand_pairs
 
 from ...actions import bindings_for
+from ...screens.line import LinePage
 from .pairing_lines import Left, PairingLines
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import Comparison, RankComparison
     from npulse.core.precision.pairing import Pairing
+
+
+FILE_NAME = "npulse-mapping.yaml"
 
 
 class PairingPage(PairingLines):
@@ -157,6 +164,46 @@ class PairingPage(PairingLines):
             return
         self._new, self._is_forgotten = (), True
         self._changed()
+
+    def action_keep_mapping(self) -> None:
+        """Ask where to write the pairs to."""
+        if not self.pairs:
+            self.shell.notice("pairing.none-by-hand")
+            return
+        page = LinePage("pairing.keep-title", str(self._suggested()), self.tr("pairing.keep-detail"))
+        self.shell.push_screen(page, self._keep)
+
+    @property
+    def _runs(self) -> tuple[Path, ...]:
+        return self.comparison.pair.target_root, self.comparison.pair.golden_root
+
+    def _suggested(self) -> Path:
+        """In the current folder; in the state folder where that belongs to what is looked at."""
+        here = Path.cwd()
+        if any(here.is_relative_to(run.resolve()) for run in self._runs):
+            here = self.shell.store.folder
+        return here / FILE_NAME
+
+    def _keep(self, path: str | None) -> None:
+        if path:
+            self._write(Path(path).expanduser())
+
+    @work(thread=True, exclusive=True, group="keep", exit_on_error=False, description="keep")
+    def _write(self, path: Path) -> None:
+        from npulse.core.files import write_whole
+        from npulse.core.precision.by_hand.mapping_file import mapping_lines
+        from npulse.core.report.write import refuse_inside
+
+        new = [pair for step in self._new for pair in step]
+        try:
+            refuse_inside(path, self._runs)
+            write_whole(mapping_lines(self.comparison.ranks, self.pairs, new), path, force=False)
+        except FileExistsError:
+            self.app.call_from_thread(self.shell.notice, "pairing.exists", path=str(path))
+        except InputError as error:
+            self.app.call_from_thread(self.shell.show_failure, error)
+        else:
+            self.app.call_from_thread(self.shell.notice, "pairing.kept", path=str(path))
 
     def _say(self, said: tuple[HandPair, ...]) -> None:
         self._new = (*self._new, said)

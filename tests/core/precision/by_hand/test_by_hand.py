@@ -19,6 +19,7 @@ from npulse.core.precision.by_hand import (
     with_hand_pairs,
 )
 from npulse.core.precision.by_hand.apply import HAND, unknown_names
+from npulse.core.precision.by_hand.mapping_file import COMMENT, mapping_lines
 from npulse.core.precision.compare import RankComparison, Settings, compare_captures
 from npulse.core.precision.pairing import Pairing
 from npulse.core.run.sides import pair_of
@@ -164,3 +165,19 @@ def test_compared_with_the_pair_its_rows_are_judged(tmp_path: Path) -> None:
     rows = np.flatnonzero(rank.rows.pairing.row_call == 3)
     assert len(rows) == 2 and (rank.rows.verdict[rows] == 0).all()
     assert rank.rows.pairing.n_calls == 5
+
+
+def test_kept_as_a_file_that_msprobe_reads(rank: RankComparison) -> None:
+    members = full("Tensor.chunk.0", "Functional.silu.0", "Tensor.__mul__.0")
+    new = (CLAMPS, HandPair(full("NPU.npu_swiglu.0"), members), HandPair((), full("Torch.add.1")))
+    lines = list(mapping_lines([rank, rank], new, new))
+    pairs = [json.loads(line.removeprefix(COMMENT)) for line in lines if line.startswith(COMMENT)]
+    assert pairs_from_json(pairs) == new
+    mapping = [json.loads("{" + line + "}") for line in lines if not line.startswith("#")]
+    assert mapping == [
+        # a group is compared at its ends; every leaf stands there once, whatever the number of ranks
+        {"NPU.npu_swiglu.0.forward.input.0": "Tensor.chunk.0.forward.input.0"},
+        {"NPU.npu_swiglu.0.forward.output.0": "Tensor.__mul__.0.forward.output.0"},
+        {"Torch.clamp.0.forward.input.0": "Torch.clamp.7.forward.input.0"},
+        {"Torch.clamp.0.forward.output.0": "Torch.clamp.7.forward.output.0"},
+    ]
