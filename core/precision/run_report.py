@@ -206,7 +206,8 @@ def report_of(
     if results:
         name = max(results, key=lambda one: _place(run, one))
         told = report_of_results(run, results[name], options, progress=progress, is_cancelled=is_cancelled)
-        return AreaReport(name, names_of(results[name]), with_problems(told, run.problems))
+        notes = _left_out(run, name, options.lang)
+        return AreaReport(name, names_of(results[name]), with_problems(told, run.problems), notes)
     if not pairs:
         captures = _only_capture(run, options.round_name)
         told, notes = _report_alone(run, captures, options, progress, is_cancelled)

@@ -61,7 +61,7 @@ def theirs_report(
         run=run,
         verdict=verdict_of(findings, found, has_unknown=has_unknown),
         beneath=verdict_of((), found, has_unknown=has_unknown),
-        artifacts=tuple(one.artifact for one in results),
+        artifacts=tuple(dict.fromkeys((*(one.artifact for one in results), *(of for of, _ in advice)))),
         findings=tuple(findings),
         counts=counts_of(results),
         summary=summary_of(results, advice),
