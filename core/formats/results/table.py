@@ -17,7 +17,6 @@ from ...errors import InputError
 from ...files import shown_path
 from ...findings import Problem
 from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
-from ...text import safe_text
 from ..text_lines import LineNotes
 from .cells import ColumnCells, ResultColumn
 from .csv_rows import Rows, csv_rows
@@ -73,12 +72,6 @@ class ResultTable:
         """What stands in the column of a role, "" where there is none."""
         column = self.first_of(role)
         return "" if column is None else column.word(row)
-
-    def place(self, row: int) -> str:
-        """Where a row stands, as people look it up: "line 6" or "sheet part_1, row 6"."""
-        if self.sheet is None:
-            return f"{self.counts} {int(self.lines[row])}"
-        return f"sheet {safe_text(self.sheets[int(self.sheet[row])], 64)}, row {int(self.lines[row])}"
 
 
 def read_result(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.figures import number
-from npulse.core.findings import Finding, Location, Problem, Report, Verdict, verdict_from
+from npulse.core.findings import Finding, Location, Problem, Report, Verdict, merged, verdict_from
 from npulse.core.formats.results.texts import Advice
 from npulse.core.run.model import Artifact
 from npulse.core.text import Lang, safe_text, say
@@ -50,7 +50,7 @@ def theirs_report(
 
     The verdict is fail where the tool or our reading says error, unknown where rows can't be judged.
     """
-    findings = [finding for one in results for finding in _findings(one, lang)]
+    findings = merged([finding for one in results for finding in _findings(one, lang)])
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     findings += [_advice(artifact, said, lang) for artifact, said in advice]
     found = (*problems, *(problem for one in results for problem in one.theirs.table.problems))
@@ -217,7 +217,7 @@ def _first(one: Result, row: int, lang: Lang) -> Finding:
 def _row_message(one: Result, row: int, lang: Lang) -> str:
     theirs = one.theirs
     verdict, is_theirs = int(theirs.ours.verdict[row]), theirs.theirs[row] == ERROR
-    tool, place, why = theirs.table.layout.tool, theirs.table.place(row), why_of(theirs, row, lang)
+    tool, place, why = theirs.table.layout.tool, place_words(theirs, row, lang), why_of(theirs, row, lang)
     said = safe_text(theirs.said(row), 40)
     if not is_theirs:
         words = say(TEXTS, "said", lang, said=said) if said else say(TEXTS, "said-nothing", lang)
@@ -377,6 +377,14 @@ def _first_figure(theirs: Theirs, row: int) -> str:
         return ""
     value = figures[0].value(row)
     return f"{figures[0].header} {safe_text(value, 80) if isinstance(value, str) else number(value)}"
+
+
+def place_words(theirs: Theirs, row: int, lang: Lang) -> str:
+    """Where a row stands, as people look it up."""
+    table, n = theirs.table, int(theirs.table.lines[row])
+    if table.sheet is None:
+        return say(TEXTS, f"place-{table.counts}", lang, n=n)
+    return say(TEXTS, "place-sheet", lang, sheet=safe_text(table.sheets[int(table.sheet[row])], 64), n=n)
 
 
 def message_of(theirs: Theirs, row: int) -> str:

@@ -130,6 +130,9 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{file}（由 {tool} 计算）：没有任何一行对应本次比较的张量",
     ),
     "next-beside": ("our comparison read the tensors; go by it", "我们的比较读取了张量本身，以此为准"),
+    "place-line": ("line {n}", "第 {n} 行"),
+    "place-entry": ("entry {n}", "第 {n} 项"),
+    "place-sheet": ("sheet {sheet}, row {n}", "工作表 {sheet} 第 {n} 行"),
     "where-table": ("{file}, {place}, written by {tool}", "{file}，{place}，由 {tool} 生成"),
     "where-ours": (
         "verdict and reason are ours, by the figures of the row; {theirs} is the tool's",

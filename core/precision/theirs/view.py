@@ -14,7 +14,7 @@ from npulse.core.views import Detail, Strip, first_figures, rows_named
 
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import UNKNOWN, VERDICTS
-from .report import message_of, row_finding, why_of
+from .report import message_of, place_words, row_finding, why_of
 from .run import OpenedResults, report_of_opened
 from .table import Result, place_of, table_row, theirs_table
 from .texts import TEXTS
@@ -50,7 +50,7 @@ class TheirsView:
             value = column.value(inner)
             shown = safe_text(value, 80) if isinstance(value, str) else number(value)
             facts.append((safe_text(column.header, 40), shown + (" %" if column.unit == "percent" else "")))
-        facts.append((say(TEXTS, "fact-place", lang), theirs.table.place(inner)))
+        facts.append((say(TEXTS, "fact-place", lang), place_words(theirs, inner, lang)))
         todo = "next-first" if theirs.is_bad[inner] else "next-unjudged" if verdict == UNKNOWN else ""
         return Detail(
             name=safe_text(theirs.name(inner), 1000),
@@ -69,7 +69,9 @@ class TheirsView:
         one, inner = self.at(row)
         table = one.theirs.table
         file, tool = safe_text(table.artifact, 400), table.layout.tool
-        lines = [say(TEXTS, "where-table", lang, file=file, place=table.place(inner), tool=tool)]
+        lines = [
+            say(TEXTS, "where-table", lang, file=file, place=place_words(one.theirs, inner, lang), tool=tool)
+        ]
         stack = safe_text(table.text("stack", inner).replace("\n", " "), 2000)
         if stack and stack not in ("N/A", "None"):
             lines.append(stack)

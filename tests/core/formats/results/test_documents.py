@@ -54,7 +54,7 @@ def test_the_first_difference_is_a_row_a_tensor(tmp_path: Path) -> None:
     assert [found.text("target", row) for row in range(2)] == ["A.input.0", "A.output.0"]
     maximum = found.named("NPU min")
     assert maximum is not None and maximum.value(0) == -np.inf and maximum.value(1) == ""
-    assert found.named("rank") is not None and found.place(1) == "entry 2"
+    assert found.named("rank") is not None and (found.counts, found.lines[1]) == ("entry", 2)
 
 
 def test_the_comparison_behind_it_and_a_similarity_of_checkpoints(tmp_path: Path) -> None:

@@ -150,7 +150,9 @@ def test_sheets_of_one_result_follow_each_other(tmp_path: Path) -> None:
     found = read_result(path)
     assert [found.columns[0].word(row) for row in range(3)] == ["a", "b", "c"]
     assert [found.columns[2].value(row) for row in range(3)] == [1.5, "N/A", 0.25]
-    assert [found.place(row) for row in (1, 2)] == ["sheet part_0, row 4", "sheet part_1, row 2"]
+    assert found.sheet is not None and found.sheets == ("part_0", "notes", "part_1")
+    places = [(found.sheets[found.sheet[row]], int(found.lines[row])) for row in (1, 2)]
+    assert places == [("part_0", 4), ("part_1", 2)]
     assert found.columns[4].word(0) == "True"
     assert not found.problems
 

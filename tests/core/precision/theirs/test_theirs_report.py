@@ -129,6 +129,14 @@ def test_ranks_of_a_round_are_one_report(tmp_path: Path) -> None:
     assert one.report.counts["rows"] == 2
     assert one.report.findings[0].location.rank == 1
     assert one.report.tables["theirs"].column("rank").to_list(0, 2) == [0, 1]
+    bad = [row("Torch.mul.0.forward.output.0", **SCALED)]
+    write(tmp_path / "compare_result_rank0_20260801120000.csv", bad)
+    (one,) = reports_of(discover(tmp_path), AnalysisOptions())
+    first = one.report.findings[0]  # the same row of both ranks is one finding
+    assert (first.figures["ranks"], len([f for f in one.report.findings if f.severity == "error"])) == (
+        [0, 1],
+        1,
+    )
 
 
 def test_criteria_of_the_user_count(tmp_path: Path) -> None:
