@@ -169,7 +169,13 @@ def checked(lifted: Lifted, given: Given, blank: Check) -> Check:
         if sample is not None:
             found = _checked(replace(lifted, arguments=arguments), given, blank, inside, name)
             return replace(found, outputs=sample.as_of_whole(found.outputs))
-    return _checked(lifted, given, blank, inside, name)
+    found = _checked(lifted, given, blank, inside, name)
+    lacks_weight = reference.module and not given.parameters and "weight" in reference.parameters
+    if lacks_weight and found.outcome in ("implementation", "call", "coarse"):
+        # a layer without a weight is rare, a capture without parameters is not
+        names = (f"{given.name.full}.parameters.weight",)
+        return replace(found, outcome="unknown", why="missing", missing=names, words=("", ""), outputs=())
+    return found
 
 
 def _checked(lifted: Lifted, given: Given, blank: Check, inside: Inside, name: str) -> Check:

@@ -9,7 +9,7 @@ from npulse.core.formats.tensors import TensorError
 from npulse.core.precision.compare import Comparison, RankComparison
 from npulse.core.progress import IsCancelled, never_cancelled
 
-from .check import check_call
+from .check import check_call, of_both
 from .quant.of_call import study_of_call
 from .report import Rechecked
 
@@ -41,5 +41,7 @@ def recheck_compared(
     if frames:
         told = replace(told, source=source_line(frames))
     golden = checks.get("golden") if side == "target" else None
+    if golden is not None:
+        told = of_both(told, golden)
     where = pair.relative(dump.path)
     return Rechecked(told, golden, golden is not None, where, int(dump.calls.byte[at]), study)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from npulse.core.findings import Finding, Location, Problem, Report, verdict_from
@@ -14,16 +14,17 @@ from .quant.model import Study
 from .quant.words import figures_of, lines_of_study, message_of, next_of
 from .table import recheck_table
 from .texts import TEXTS
-from .words import figures_lines, golden_text, lines_of, next_text, outcome_text
+from .words import figures_lines, golden_text, lines_of, next_text, outcome_text, several_text
 
 AREA = "recheck"
+SHOWN_CALLS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Rechecked:
     """A call computed again. golden: the same of the golden side's call of that name, from its own inputs.
     artifact: the dump, as it is named in the run. has_golden: whether there is a golden side. study: what
-    int8 does to its activation, where it quantises one."""
+    int8 does to its activation, where it quantises one. is_asked: whether the user asked for that study."""
 
     check: Check
     golden: Check | None = None
@@ -31,6 +32,12 @@ class Rechecked:
     artifact: str = ""
     byte: int | None = None
     study: Study | None = None
+    is_asked: bool = False
+
+    @property
+    def is_study_alone(self) -> bool:
+        """Whether the study is all that was asked for and can be had: nothing judges the call."""
+        return self.is_asked and self.study is not None and self.check.outcome == "unknown"
 
     def lines(self, lang: Lang) -> tuple[str, ...]:
         """All that is said of it, for people."""
@@ -51,19 +58,21 @@ def report_of(
 ) -> Report:
     """Findings for what is wrong or cannot be told, lines for what is within. n_fitting: calls that the
     user's words fit, where not all of them were computed."""
-    findings = [_finding(one, lang) for one in found if one.check.outcome != "within"]
+    findings = [_finding(one, lang) for one in found if one.check.outcome not in ("within", "unknown")]
     findings += [
         _clipped(one, lang) for one in found if one.study is not None and one.study.clips_what_matters
     ]
+    findings += _unknown(found, lang)
     findings.sort(key=lambda one: ("origin", "suspect", "unknown").index(one.role))
     counts = _counts(found)
     told = [say(TEXTS, "counts", lang, **counts)]
     if n_fitting is not None and n_fitting > len(found):
         told.append(say(TEXTS, "cut", lang, n=f"{n_fitting:,}", shown=f"{len(found):,}"))
     for one in found:
-        if one.check.outcome == "within":
+        if one.check.outcome == "within" or one.is_study_alone:
             told += _told(one, lang, is_brief=len(found) > 1)
-    has_unknown = counts["unknown"] > 0 or not found or (n_fitting or 0) > len(found)
+    n_open = sum(one.check.outcome == "unknown" and not one.is_study_alone for one in found)
+    has_unknown = n_open > 0 or not found or (n_fitting or 0) > len(found)
     checks = [check for one in found for check in (one.check, one.golden) if check is not None]
     all_problems = tuple(dict.fromkeys((*problems, *(p for check in checks for p in check.problems))))
     return Report(
@@ -123,6 +132,27 @@ def _finding(one: Rechecked, lang: Lang) -> Finding:
         source=check.source,
         figures=_figures(one),
         location=Location(one.artifact or None, check.rank, check.step, byte=one.byte),
+        told=tuple(told),
+    )
+
+
+def _unknown(found: Sequence[Rechecked], lang: Lang) -> list[Finding]:
+    """What cannot be told, a finding a reason: of a hundred calls without tensors one line says it."""
+    groups: dict[tuple[str, str], list[Rechecked]] = {}
+    for one in found:
+        if one.check.outcome == "unknown" and not one.is_study_alone:
+            groups.setdefault((one.check.why, one.check.detail), []).append(one)
+    return [_finding(of[0], lang) if len(of) == 1 else _several(of, lang) for of in groups.values()]
+
+
+def _several(group: Sequence[Rechecked], lang: Lang) -> Finding:
+    checks = [one.check for one in group]
+    names = [check.call for check in checks]
+    told = [*names[:SHOWN_CALLS], *(["..."] if len(names) > SHOWN_CALLS else [])]
+    return replace(
+        _finding(group[0], lang),
+        message=several_text(checks, lang),
+        figures={**_figures(group[0]), "n_calls": len(names), "calls": names},
         told=tuple(told),
     )
 

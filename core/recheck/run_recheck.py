@@ -177,7 +177,8 @@ def _of_place(
             problems += [] if problem in problems or told.problems else [problem]
         has_golden = place.golden is not None
         byte = int(dump.calls.byte[call])
-        yield Rechecked(told, golden, has_golden, place.artifact.relative, byte, study)
+        is_asked = asking.activation is not None or asking.scale is not None
+        yield Rechecked(told, golden, has_golden, place.artifact.relative, byte, study, is_asked)
 
 
 def _read(

@@ -84,6 +84,12 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "its tensors are too large to compute it again ({size} as float64)",
         "张量过大，无法重新计算（按 float64 为 {size}）",
     ),
+    "several": ("{n} calls: {reason}", "{n} 个调用：{reason}"),
+    "several-missing": (
+        "tensors of inputs, parameters or outputs were not dumped",
+        "输入、参数或输出张量未采集",
+    ),
+    "several-unreadable": ("tensors cannot be read", "张量无法读取"),
     "unsupported": ("the reference does not know this call: {detail}", "参考实现不支持该调用：{detail}"),
     "does-not-fit": ("the reference cannot follow this call: {detail}", "参考实现无法完成该调用：{detail}"),
     "failed": ("the reference failed: {detail}", "参考实现运行失败：{detail}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from npulse.core.figures import number, size_text
 from npulse.core.formats.msprobe.names import parse_name
@@ -34,10 +35,21 @@ def why_text(check: Check, lang: Lang) -> str:
     """Why it cannot be told."""
     if check.why == "no-reference" and parse_name(check.call).direction == "backward":
         return say(TEXTS, "backward", lang)
-    names = _listed(check.missing or tuple(p.artifact for p in check.problems))
+    missing = tuple(name.removeprefix(f"{check.call}.") for name in check.missing)
+    names = _listed(missing or tuple(p.artifact for p in check.problems))
     return say(
         TEXTS, check.why or "missing", lang, names=names, detail=safe_text(check.detail), size=check.detail
     )
+
+
+def several_text(checks: Sequence[Check], lang: Lang) -> str:
+    """Why several calls cannot be told, all for the same reason."""
+    first = checks[0]
+    if first.why in ("missing", "unreadable"):
+        reason = say(TEXTS, f"several-{first.why}", lang)
+    else:
+        reason = why_text(first, lang)
+    return say(TEXTS, "several", lang, n=number(len(checks)), reason=reason)
 
 
 def beyond_text(one: OutputCheck, lang: Lang) -> str:

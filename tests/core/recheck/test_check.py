@@ -470,3 +470,28 @@ def test_no_call_is_too_odd(
     for lang in ("en", "zh"):
         assert all(isinstance(line, str) for line in found.lines(lang))  # type: ignore[arg-type]
     assert found.report.exit_code() in (0, 1, 4)
+
+
+def test_many_calls_without_tensors_are_one_finding(tmp_path: Path) -> None:
+    lost = {"args": [Of([1.0], "float32", False)], "out": [Of([1.0], "float32", False)]}
+    other = {"args": [Of([1.0], "float32")], "out": [Of([1.0], "float32")]}
+    calls = {f"Torch.abs.{n}.forward": lost for n in range(9)} | {"Torch.abs.0.backward": other}
+    report = recheck(write(tmp_path, calls), "Torch.abs*").report
+    assert [finding.figures["reason"] for finding in report.findings] == ["missing", "no-reference"]
+    assert report.findings[0].figures["n_calls"] == 9 and "9 calls" in report.findings[0].message
+    assert report.counts["unknown"] == 10 and report.exit_code() == 4
+
+
+def test_a_layer_whose_weight_was_not_dumped_is_not_accused(tmp_path: Path) -> None:
+    x, w = normal(4, 8, dtype="float32"), normal(8, seed=2, dtype="float32")
+    normed = x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+    name = "Module.norm.RMSNorm.forward.0"
+    for made, outcome in ((normed, "within"), (normed * w, "unknown")):
+        call = {
+            "args": [Of(x, "float32")],
+            "parameters": {},
+            "out": [Of(rounded(made, "float32"), "float32")],
+        }
+        check = one(tmp_path, name, **call)
+        assert check.outcome == outcome
+    assert check.missing == (f"{name}.parameters.weight",)

@@ -19,7 +19,7 @@ from npulse.core.recheck.quant import study as module
 from npulse.core.recheck.quant.model import Study
 from npulse.core.recheck.quant.rows import Rows
 from npulse.core.recheck.quant.study import study
-from npulse.core.recheck.run_recheck import recheck
+from npulse.core.recheck.run_recheck import RecheckReport, recheck
 from npulse.sample_runs import sample_path
 from npulse.sample_runs.make_w8a8 import OUTLIER_CHANNEL, RARE_POSITION, make_weights
 from npulse.sample_runs.w8a8.model import model as net
@@ -153,10 +153,14 @@ ABSMAX = 6.375
 """What calibration saw, by round.toml."""
 
 
+def demo_report() -> RecheckReport:
+    options = AnalysisOptions(round_name="round1")
+    return recheck(sample_path("w8a8"), ORIGIN, scale=repr(ABSMAX / 127), options=options)
+
+
 def demo() -> tuple[Study, Floats]:
     run = sample_path("w8a8")
-    found = recheck(run, ORIGIN, scale=repr(ABSMAX / 127), options=AnalysisOptions(round_name="round1"))
-    (one,) = found.calls
+    (one,) = demo_report().calls
     assert one.study is not None
     path = run / "round1/target/step0/rank0/dump_tensor_data" / f"{ORIGIN}.input.0.pt"
     file = open_tensor(path, root=run)
@@ -171,6 +175,9 @@ def test_the_demo_clips_the_rare_tokens_channel() -> None:
     own = found.own
     assert own is not None and own.n_clipped == int((abs(np.rint(x / (ABSMAX / 127))) > 127).sum()) == 1
     assert found.clips_what_matters
+    report = demo_report().report
+    assert [finding.rule for finding in report.findings] == ["recheck.clipped"], "the weight was not dumped"
+    assert (report.verdict, report.exit_code()) == ("warn", 0)
     returned = net.quantise(x, ABSMAX / 127) * (ABSMAX / 127)
     assert own.rel_l2 == pytest.approx(relative(x, returned), rel=1e-12)
 
