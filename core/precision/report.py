@@ -228,8 +228,9 @@ def _first_difference(comparison: Comparison, lang: Lang) -> tuple[list[Finding]
 def _next_of_unknown(rank: RankComparison) -> str:
     if not rank.target.is_ordered:
         return "next-unordered" if rank.rows.n_rows > 1 else "next-one-tensor"
-    is_golden = rank.golden.header.framework == "golden"
-    return "next-golden" if is_golden and INPUT not in rank.golden.leaves.side else "next-unknown"
+    if rank.golden.header.framework != "golden":
+        return "next-unknown"
+    return "next-golden-inputs" if INPUT in rank.golden.leaves.side else "next-golden"
 
 
 def _failing_unknown(rank: RankComparison) -> list[int]:

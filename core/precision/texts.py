@@ -123,6 +123,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "See all that differ (--tables); to find where it begins compare dumps that keep the order of execution.",
         "查看所有不同项（--tables）；要定位起点，请比较保留执行顺序的 dump。",
     ),
+    "next-golden-inputs": (
+        "No golden tensor stands for these inputs (weights, another shape on the way): dump them on the golden side too, "
+        "or recompute this operator on the CPU.",
+        "这些输入没有对应的标杆张量（权重，或途中形状改变）：请在标杆侧也导出它们，或在 CPU 上重算该算子。",
+    ),
     "next-golden": (
         "Give the fusion rule of the model (--fusion-rule RULE.json, from atc --mode=1): then the inputs are compared too.",
         "指定模型的融合规则（--fusion-rule RULE.json，由 atc --mode=1 生成）：此时输入也会被比较。",

@@ -146,7 +146,7 @@ def _golden_round(run: Run, kinds: frozenset[str]) -> Capture | None:
 
 def unpaired_captures(run: Run, kind: str = DUMP) -> tuple[Capture, ...]:
     """Captures in no pair: a single one has no golden; of several the user has to say which is which."""
-    used = {artifact.path for pair in capture_pairs(run, kind) for artifact in (*pair.target, *pair.golden)}
+    used = {artifact.path for pair in capture_pairs(run) for artifact in (*pair.target, *pair.golden)}
     return tuple(c for c in captures_of(run, kind) if not used.intersection(a.path for a in c.artifacts))
 
 

@@ -58,7 +58,7 @@ def read_atb_dump(path: Path, root: Path, is_cancelled: IsCancelled) -> Dump:
     folders = {op.id: op.name for op in ops}
     for op in ops:
         check(is_cancelled)
-        builder.call(op.name)
+        builder.call(op.name, _operator(op.name))
         _add_params(builder, path / op.name)
         _add_tensors(builder, op, folders, rows)
     parents: dict[str, str | None] = {op.name: op.parent for op in ops}
@@ -247,12 +247,17 @@ def _add_rows(builder: CaptureBuilder, rows: dict[_Key, DumpRow], parents: dict[
     for id_ in sorted(ops, key=lambda one: (*natural_key(one.replace("_", " ")), (9, 0, ""))):
         members = ops[id_]
         name = _path_of(id_, members[0].op)
-        builder.call(name)
+        builder.call(name, members[0].op_type or _operator(name))
         parents[name] = name.rpartition("/")[0] or None
         for row in members:
             side = INPUT if row.io == "input" else OUTPUT
             io = f"{row.io} {_index(row.index)}"
             builder.tensor(side, io, None, dtype=row.dtype, shape=row.shape, statistics=dict(row.statistics))
+
+
+def _operator(name: str) -> str:
+    """ "0_Layer/1_RmsNorm" runs RmsNorm."""
+    return name.rpartition("/")[2].partition("_")[2]
 
 
 def _path_of(id_: str, op: str) -> str:

@@ -40,11 +40,13 @@ class CaptureBuilder:
         self.folder, self.root = folder, root
         self.problems: list[Problem] = []
         self._columns, self._located = ColumnBuilder(), Located()
+        self._operators: list[str] = []
         self._n_leaves = self.n_calls = 0
         self._is_full = False
 
-    def call(self, name: str) -> None:
-        """The next operator call."""
+    def call(self, name: str, operator: str = "") -> None:
+        """The next operator call. operator: what it runs, as its tool says; "module PATH" of a module."""
+        self._operators.append(operator)
         self._columns.add_call(name, -1, -1)
         self.n_calls += 1
 
@@ -111,4 +113,5 @@ class CaptureBuilder:
             tensor_folder=self.folder,
             located=self._located,
             is_ordered=is_ordered,
+            operators=tuple(self._operators) if any(self._operators) else None,
         )

@@ -47,7 +47,7 @@ def read_cann(path: Path, root: Path, is_cancelled: IsCancelled) -> Dump:
         calls = _only_call(path, root, builder.problems)
     for call in calls:
         check(is_cancelled)
-        builder.call(call.name.op_name or call.name.full)
+        builder.call(call.name.op_name or call.name.full, call.name.op_type)
         for file in _told_once(call):
             try:
                 _add_file(builder, call, folder / file, file)

@@ -61,7 +61,7 @@ def read_msit(path: Path, root: Path, is_cancelled: IsCancelled) -> Dump:
     order = {name: n for n, name in enumerate(dict.fromkeys(row.op for row in rows))}
     names = {relative: relative.replace(os.sep, ".") for relative in modules}
     for relative in sorted(modules, key=lambda one: (order.get(names[one], len(order)), natural_key(one))):
-        builder.call(names[relative])
+        builder.call(names[relative], f"module {names[relative]}")
         for name in modules[relative]:
             _add_torch(builder, os.path.join(relative, name), name)
     known = set(names.values())
@@ -140,7 +140,7 @@ def read_table(path: Path, root: Path, is_cancelled: IsCancelled) -> Dump:
         check(is_cancelled)
         key = (row.op, row.time)
         if key != last:
-            builder.call(in_file(row.op))
+            builder.call(in_file(row.op), row.op_type)
             last = key
         side = INPUT if row.io == "input" else OUTPUT
         statistics: dict[str, float | None] = dict(row.statistics)

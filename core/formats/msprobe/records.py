@@ -147,7 +147,8 @@ class Dump:
     Captures of other tools come in the same form. tensor_folder: where their files lie; located: where in a
     file each leaf's tensor is (None: a file holds one tensor, and says itself what it is). is_ordered: calls
     stand in the order of execution; parameters and files without a time have none. hierarchy: which call
-    encloses which, where the capture itself says it (None: construct.json may).
+    encloses which, where the capture itself says it (None: construct.json may). operators: what each call
+    runs where its name does not say it, "MatMulV2" or "module PATH".
     """
 
     path: Path
@@ -160,6 +161,7 @@ class Dump:
     located: Located | None = None
     is_ordered: bool = True
     hierarchy: Construct | None = None
+    operators: tuple[str, ...] | None = None
 
     @property
     def tensor_dir(self) -> Path:

@@ -28,7 +28,7 @@ from npulse.core.formats.msprobe.records import (
 from npulse.core.formats.tensors import dtype_of
 
 from .model import Ints
-from .operators import even_spellings, type_of
+from .operators import even_spellings, has_types, type_of, type_said
 
 Hashes = npt.NDArray[np.uint64]
 FORWARD, BACKWARD, OTHER = range(3)
@@ -111,16 +111,28 @@ def keys_of_both(
     """The keys of target and golden side. Cost: linear in calls and leaves."""
     parsed = [[parse_name(name) for name in entry_names(dump)] for dump in dumps]
     vocabulary = Vocabulary(Codes(), Codes(), Codes(), Codes(), even_spellings(*parsed))
+    by_operator = has_types(*dumps)
+    is_other_tool = any(dump.located is not None for dump in dumps)
     if not all(constructs):
         constructs = (None, None)  # of one side alone it says nothing
     one, other = (
-        _keys_of(dump, names, construct, vocabulary)
+        _keys_of(dump, names, construct, vocabulary, by_operator, is_other_tool)
         for dump, names, construct in zip(dumps, parsed, constructs, strict=True)
     )
     return one, other
 
 
-def _keys_of(dump: Dump, parsed: list[CallName], construct: Construct | None, vocabulary: Vocabulary) -> Keys:
+def _keys_of(
+    dump: Dump,
+    parsed: list[CallName],
+    construct: Construct | None,
+    vocabulary: Vocabulary,
+    by_operator: bool,
+    is_other_tool: bool,
+) -> Keys:
+    types = [type_of(name, vocabulary.even) for name in parsed]
+    if by_operator and dump.operators is not None:
+        types = [type_said(said) or own for said, own in zip(dump.operators, types, strict=True)]
     direction = np.fromiter(
         (
             FORWARD
@@ -138,12 +150,12 @@ def _keys_of(dump: Dump, parsed: list[CallName], construct: Construct | None, vo
     read = tensors & np.isin(leaves.side, (INPUT, KWARGS))
     written = tensors & (leaves.side == OUTPUT)
     content, telling = content_hashes(dump)
-    shape = shape_hashes(dump)
+    shape = shape_hashes(dump, without_ones=is_other_tool)
     arguments = (leaves.kind == SCALAR) & np.isin(leaves.side, (INPUT, KWARGS))
     n = len(parsed)
     parents = construct.parents if construct is not None else {}
     return Keys(
-        type=vocabulary.types.of(type_of(name, vocabulary.even) for name in parsed),
+        type=vocabulary.types.of(types),
         name=vocabulary.names.of(name.full for name in parsed),
         direction=direction,
         given=folded(leaves.call, content, read & telling, n),
@@ -198,8 +210,10 @@ def content_hashes(dump: Dump) -> tuple[Hashes, npt.NDArray[np.bool_]]:
     return mixed, telling
 
 
-def shape_hashes(dump: Dump) -> Hashes:
-    table = [*(zlib.crc32(repr(tuple(s)).encode()) + 1 for s in dump.leaves.shapes), 0]
+def shape_hashes(dump: Dump, *, without_ones: bool = False) -> Hashes:
+    """without_ones: axes of length 1 say nothing, as where another tool lays them on or leaves them out."""
+    shapes = [tuple(n for n in s if n != 1) if without_ones else tuple(s) for s in dump.leaves.shapes]
+    table = [*(zlib.crc32(repr(shape).encode()) + 1 for shape in shapes), 0]
     return _mixed(np.array(table, np.uint64))[dump.leaves.shape]
 
 

@@ -5,12 +5,13 @@ The words serve to find partners, not to judge: two calls of one word may still 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
 from npulse.core.calls.apis import COMMUNICATION, plain_api
-from npulse.core.formats.msprobe.records import CallName
+from npulse.core.formats.msprobe.records import CallName, Dump
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "matmul": ("mm", "bmm", "batch_matmul", "batchmatmul", "npu_bmmv2", "npu_batch_matmul", "matmulext"),
@@ -39,7 +40,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "transpose": ("permute", "t", "swapaxes", "npu_transpose", "npu_confusion_transpose"),
     "expand": ("broadcast_to", "expand_as"),
     "dropout": ("npu_dropout", "dropoutext", "dropout2d"),
-    "embedding": ("npu_embedding", "gather_embedding"),
+    "embedding": ("npu_embedding", "gather_embedding", "wordembedding"),
+    "div": ("realdiv",),
     "cross_entropy": ("npu_cross_entropy_loss", "cross_entropy_loss"),
     "scaled_dot_product_attention": ("npu_fusion_attention", "npu_fusion_attention_v2",
         "flash_attention_score", "flash_attn_func", "npu_prompt_flash_attention", "npu_incre_flash_attention",
@@ -55,6 +57,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Word -> other words for it. torch 2.x, torch_npu 2.x, mindspore.mint and mindspore.ops 2.x documents."""
 
+_VERSION = re.compile(r"(?:V\d+|Operation)+$")
 _WORD = {other: word for word, others in SYNONYMS.items() for other in others}
 
 
@@ -81,6 +84,25 @@ def type_of(name: CallName, even: frozenset[str] = frozenset()) -> str:
     if name.kind in ("module", "grad"):
         return f"module {name.path or name.cls} {name.direction}"
     return name.full
+
+
+def type_said(said: str) -> str:
+    """The same, of what another tool than msprobe says that a call runs: "MatMulV2", "module PATH"."""
+    if said.startswith("module "):
+        return f"{said} forward"
+    word = _VERSION.sub("", said)
+    return f"{operator_of('', word)} forward" if word else ""
+
+
+def has_types(target: Dump, golden: Dump) -> bool:
+    """Whether both sides tell what a call runs, and their names do not already say which belong together."""
+    if target.operators is None and golden.operators is None:
+        return False
+    if any(dump.operators is None and dump.located is not None for dump in (target, golden)):
+        return False  # plain files and golden tensors have names alone
+    known = set(golden.calls.names)
+    n_shared = sum(name in known for name in target.calls.names)
+    return 2 * n_shared < min(len(target.calls.names), len(golden.calls.names))
 
 
 def spelling_of(name: CallName) -> str:

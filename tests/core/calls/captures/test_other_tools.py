@@ -350,3 +350,57 @@ def test_tensors_of_a_captured_graph_are_compared(tmp_path: Path) -> None:
         "aten.mm.1": "error",
     }
     assert rank.roles.origins == []  # what they were given was not captured
+
+
+def _msprobe(folder: Path, calls: dict[str, tuple[Any, Any]]) -> None:
+    """A tensor dump of msprobe: input and output of each call."""
+    data: dict[str, Any] = {}
+    (folder / "dump_tensor_data").mkdir(parents=True)
+    for name, arrays in calls.items():
+        records = []
+        for io, array in zip(("input", "output"), arrays, strict=True):
+            file = f"{name}.{io}.0.npy"
+            np.save(folder / "dump_tensor_data" / file, array)
+            shape = list(array.shape)
+            records.append(
+                {"type": "torch.Tensor", "dtype": "torch.float32", "shape": shape, "data_name": file}
+            )
+        data[name] = {"input_args": [records[0]], "input_kwargs": {}, "output": [records[1]]}
+    text = {"task": "tensor", "level": "L1", "dump_data_dir": None, "data": data}
+    (folder / "dump.json").write_text(json.dumps(text))
+
+
+def test_atb_against_a_dump_of_torch_by_what_each_call_runs(tmp_path: Path) -> None:
+    put(
+        tmp_path / "npu",
+        {
+            "0_7/0/0_Linear/before/intensor0.bin": atb_file(X),
+            "0_7/0/0_Linear/after/outtensor0.bin": atb_file(Y.reshape(1, 2, 2)),
+            "0_7/0/1_RmsNorm/before/intensor0.bin": atb_file(Y),
+            "0_7/0/1_RmsNorm/after/outtensor0.bin": atb_file(X * 3),
+        },
+    )
+    golden = {"Functional.linear.0.forward": (X, Y), "Functional.rms_norm.0.forward": (Y, X)}
+    _msprobe(tmp_path / "golden" / "step0" / "rank0", golden)
+    (rank,) = compare_captures(capture_pairs(discover(tmp_path))[0]).ranks
+    calls = zip(rank.rows.pairing.target_call.tolist(), rank.rows.pairing.golden_call.tolist(), strict=True)
+    assert [(rank.target.calls.names[t], rank.golden.calls.names[g]) for t, g in calls] == [
+        ("0_Linear", "Functional.linear.0.forward"),
+        ("1_RmsNorm", "Functional.rms_norm.0.forward"),
+    ]
+    assert [rank.target.calls.names[o.call] for o in rank.roles.origins] == ["1_RmsNorm"]
+
+
+def test_operators_of_two_graphs_with_other_names(tmp_path: Path) -> None:
+    for side, names, factor in (("npu", ("fused_1", "fused_2"), 3), ("golden", ("x", "y"), 1)):
+        files: dict[str, bytes | str] = {}
+        for n, (kind, name, before, made) in enumerate(
+            (("MatMulV2", names[0], X, Y), ("LayerNormV3", names[1], Y, X * factor))
+        ):
+            content = container(
+                [Tensor(before.tobytes(), shape=(2, 2))], [Tensor(made.tobytes(), shape=(2, 2))]
+            )
+            files[f"{kind}.{name}.{n + 1}.2.174963333000000{n}"] = content
+        put(tmp_path / side, files)
+    (rank,) = compare_captures(capture_pairs(discover(tmp_path))[0]).ranks
+    assert [rank.target.calls.names[o.call] for o in rank.roles.origins] == ["fused_2"]
