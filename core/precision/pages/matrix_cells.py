@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..compare import Comparison
+from ..layers import layers_of_rank
 from ..ranks.matrix import NOT_THERE, RankMatrix
+from ..report import ordered_origins
+from ..table import table_row
 from ..verdict import ERROR, PASS, UNKNOWN, WARNING
 
 ABSENT, AGREES, NOT_KNOWN, HEAT, ORIGIN_CELL = 0, 1, 2, 3, 7
@@ -15,6 +19,7 @@ HEAT_STEPS = (1e-2, 1e-1, 0.5)
 """Relative L2 errors at which the next level begins."""
 
 Cells = npt.NDArray[np.int8]
+Rows = npt.NDArray[np.int64]
 
 
 def matrix_cells(matrix: RankMatrix) -> Cells:
@@ -27,6 +32,24 @@ def matrix_cells(matrix: RankMatrix) -> Cells:
     for rank, layer in matrix.origins:
         cells[rank, layer] = ORIGIN_CELL
     return cells
+
+
+def told_rows(comparison: Comparison, matrix: RankMatrix) -> Rows:
+    """The row of the precision table that each cell is about: the origin where one is, else the worst."""
+    rows = matrix.rows.copy()
+    is_told = np.zeros(rows.shape, np.bool_)
+    places = {label: place for place, label in enumerate(matrix.layers)}
+    for rank, origin in ordered_origins(comparison):
+        if rank.step != matrix.step:
+            continue
+        layer_of_call, labels = layers_of_rank(rank)
+        at = matrix.ranks.index(rank.rank), places[labels[int(layer_of_call[origin.call])]]
+        row_call = rank.rows.pairing.row_call
+        row = origin.row if origin.row >= 0 else int(np.searchsorted(row_call, origin.call))
+        is_there = row < rank.rows.n_rows and int(row_call[row]) == origin.call
+        if is_there and not is_told[at]:  # the first one in execution
+            rows[at], is_told[at] = table_row(comparison, rank, row), True
+    return rows
 
 
 def squeezed(cells: Cells, n_cells: int) -> Cells:

@@ -41,8 +41,9 @@ class PairingRows:
     """The lines of one rank and step. All arrays have one entry a line, in execution order.
 
     call: place in the sequence of the pairing. target, golden: call rows of the dumps, -1 where that side has
-    none on this line. link: code of LINKS. bracket: code of BRACKETS. row: the worst row of the call in
-    rank, -1 where it has none. n_none, n_doubtful: calls (not lines) without a counterpart, and of doubt.
+    none on this line. link: code of LINKS. bracket: code of BRACKETS. row: the worst row of the call in the
+    rank, -1 where it has none. n_none, n_doubtful, n_copies: calls (not lines) without a counterpart, of
+    doubt, that repeat another one.
     """
 
     pairing: Pairing
@@ -55,6 +56,7 @@ class PairingRows:
     table: Table
     n_none: int
     n_doubtful: int
+    n_copies: int
 
     @property
     def n_lines(self) -> int:
@@ -120,6 +122,7 @@ def pairing_rows(rank: RankComparison, pairing: Pairing | None = None) -> Pairin
         _table(rank, pairing, call, target, golden, link, row, was),
         int((link_of_call >= TARGET_ONLY).sum()),
         int((link_of_call == DOUBTFUL_LINK).sum()),
+        0 if pairing.recompute_of is None else int((pairing.recompute_of >= 0).sum()),
     )
 
 

@@ -45,7 +45,7 @@ async def test_sequences_are_walked_filtered_and_opened(
         pane = await compared(pilot)
         page = await open_pairing(app, pilot, until)
         lines = screen_text(app).split("\n")
-        assert "2 unpaired · 1 doubtful · 4 pairs · 1 group(s) · calls: 5 target, 7 golden" in lines[1]
+        assert "2 unpaired · 1 doubtful · 4 pairs · 1 group(s) · 1 recomputed · calls: 5" in lines[1]
         assert page.line == 6, "it opens at the call under the pane's cursor"
         assert ["┌" in line for line in lines[4:7]] == [True, False, False] and " ~└ " in lines[6]
         assert "? " in lines[7] and "Functional.linear.1" in lines[7]

@@ -190,6 +190,8 @@ class PairingLines(Page["Left | None"]):
         parts.append(self.tr("pairing.n-pairs", n=n_paired))
         if rows.pairing.groups:
             parts.append(self.tr("pairing.n-groups", n=len(rows.pairing.groups)))
+        if rows.n_copies:
+            parts.append(self.tr("pairing.n-copies", n=rows.n_copies))
         parts.append(self.tr("pairing.counts", target=n_target, golden=n_golden))
         return (", " if self.shell.glyphs.is_ascii else " · ").join(parts)
 

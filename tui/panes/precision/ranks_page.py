@@ -26,9 +26,11 @@ from npulse.core.precision.pages.matrix_cells import (
     NOT_KNOWN,
     ORIGIN_CELL,
     Cells,
+    Rows,
     matrix_cells,
     squeezed,
     starts,
+    told_rows,
 )
 from npulse.core.precision.table import place_of
 from npulse.core.text import safe_text
@@ -121,9 +123,9 @@ class RankPage(Page["int | None"]):
     class MatrixReady(Message):
         """The matrix of a step."""
 
-        def __init__(self, matrix: RankMatrix, cells: Cells) -> None:
+        def __init__(self, matrix: RankMatrix, cells: Cells, rows: Rows) -> None:
             super().__init__()
-            self.matrix, self.cells = matrix, cells
+            self.matrix, self.cells, self.rows = matrix, cells, rows
 
     class CallReady(Message):
         """The call of a cell on all ranks; None where there is none."""
@@ -137,6 +139,7 @@ class RankPage(Page["int | None"]):
         self.comparison = comparison
         self._step, self._rank = step, rank
         self.matrix: RankMatrix | None = None
+        self._rows: Rows = np.zeros((0, 0), np.int64)
         self._call: RanksOfCall | None = None
         self._timer: Timer | None = None
 
@@ -187,12 +190,13 @@ class RankPage(Page["int | None"]):
         from npulse.core.precision.ranks import rank_matrix
 
         matrix = rank_matrix(self.comparison, step)
-        self.post_message(self.MatrixReady(matrix, matrix_cells(matrix)))
+        rows = told_rows(self.comparison, matrix)
+        self.post_message(self.MatrixReady(matrix, matrix_cells(matrix), rows))
 
     @on(MatrixReady)
     def _take(self, message: MatrixReady) -> None:
         matrix, heat = message.matrix, self.heat
-        self.matrix = matrix
+        self.matrix, self._rows = matrix, message.rows
         with self.app.batch_update():
             heat.labels = tuple(f"rank {n}" if n is not None else "-" for n in matrix.ranks)
             heat.cells = message.cells
@@ -207,9 +211,9 @@ class RankPage(Page["int | None"]):
     def row(self) -> int:
         """The precision table's row of the cell under the cursor, -1 where it has none."""
         matrix = self.matrix
-        if matrix is None or not matrix.rows.size:
+        if matrix is None or not self._rows.size:
             return -1
-        return int(matrix.rows[self.heat.rank_at, self.heat.layer_at])
+        return int(self._rows[self.heat.rank_at, self.heat.layer_at])
 
     def _tell(self, *, asks: bool = True) -> None:
         """Title and the words on the cell under the cursor; the call on all ranks comes a moment later."""
@@ -231,8 +235,13 @@ class RankPage(Page["int | None"]):
         rank, inner = self._place(self.row)
         name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[inner]))
         figure = self.tr("ranks.not-compared") if np.isnan(error) else f"rel.L2 {error:.2g}"
-        marks = self.tr("ranks.origin") if (heat.rank_at, heat.layer_at) in matrix.origins else ""
-        worst = self.tr("ranks.worst", name=safe_text(short_name(name)), io=rank.rows.io(inner))
+        is_origin = (heat.rank_at, heat.layer_at) in matrix.origins
+        marks = self.tr("ranks.origin") if is_origin else ""
+        worst = self.tr(
+            "ranks.at-origin" if is_origin else "ranks.worst",
+            name=safe_text(short_name(name)),
+            io=rank.rows.io(inner),
+        )
         absent = () if self._call is None or self._call.operator != name else self._call.absent
         if absent:
             worst += "  " + self.tr("ranks.absent", numbers=", ".join(map(str, absent[:_N_ABSENT])))

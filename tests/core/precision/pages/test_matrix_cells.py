@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.precision.compare import compare_captures
 from npulse.core.precision.pages.matrix_cells import (
     ABSENT,
     AGREES,
@@ -15,9 +18,13 @@ from npulse.core.precision.pages.matrix_cells import (
     matrix_cells,
     squeezed,
     starts,
+    told_rows,
 )
-from npulse.core.precision.ranks import RankMatrix
+from npulse.core.precision.ranks import RankMatrix, rank_matrix
 from npulse.core.precision.verdict import ERROR, PASS, UNKNOWN
+from npulse.core.run.sides import pair_of
+
+from ....tui.panes.captures import write_capture
 
 
 def test_levels_by_verdict_and_size_of_the_error() -> None:
@@ -43,3 +50,31 @@ def test_a_cell_is_as_bad_as_its_worst_layer(n_layers: int, n_cells: int, level:
     assert shown.shape == (2, min(n_layers, n_cells))
     for place, (a, b) in enumerate(zip(begins, begins[1:], strict=False)):
         assert b > a and shown[:, place].tolist() == cells[:, a:b].max(axis=1).tolist()
+
+
+def test_a_cell_with_an_origin_is_about_the_origin(tmp_path: Path) -> None:
+    """Behind the origin in its own layer the error grows: the worst row is not the one to look at."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((4, 4)).astype(np.float32)
+    names = [f"Module.layers.{i}.{part}.Linear.forward.0" for i in (0, 1) for part in ("a", "b")]
+    for side in ("npu", "cpu"):
+        bad = x + (np.float32(0.5) if side == "npu" else np.float32(0))
+        worse = -bad if side == "npu" else bad
+        calls = [
+            *((names[0], [x], [x]), (names[1], [x], [x])),
+            *((names[2], [x], [bad]), (names[3], [bad], [worse])),
+        ]
+        write_capture(tmp_path / side, calls)
+    comparison = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"))
+    matrix = rank_matrix(comparison)
+    rank = comparison.ranks[0]
+
+    def name_at(row: int) -> str:
+        pairing = rank.rows.pairing
+        return pairing.name(rank.target, rank.golden, int(pairing.row_call[row]))
+
+    layer = matrix.layers.index("layer 1 forward")
+    assert matrix.origins == ((0, layer),) and name_at(int(matrix.rows[0, layer])) == names[3]
+    assert name_at(int(told_rows(comparison, matrix)[0, layer])) == names[2]
+    other = matrix.layers.index("layer 0 forward")
+    assert told_rows(comparison, matrix)[0, other] == matrix.rows[0, other]

@@ -50,7 +50,7 @@ def test_lines_hold_both_sequences_and_the_group_ends_on_its_last_line(rank: Ran
         *("sure", "likely", "likely", "likely", "doubtful", "target only", "sure", "golden only"),
     ]
     assert shown(rank, "why")[3:] == ["order shape fusion", "order", "", "hand", ""]
-    assert (rows.n_none, rows.n_doubtful) == (2, 1)
+    assert (rows.n_none, rows.n_doubtful, rows.n_copies) == (2, 1, 1)
     assert shown(rank, "verdict") == [*["pass"] * 5, "unknown", "error", "unknown"]
 
 
