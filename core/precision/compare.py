@@ -51,8 +51,8 @@ from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .totals import PairMetrics
-from .verdict import Criteria
-from .work import TensorJob, look_closer, measure
+from .verdict import PASS, REASON, UNKNOWN, Criteria
+from .work import TensorJob, look_closer, measure, measure_sample
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
@@ -116,7 +116,8 @@ class Settings:
     metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following.
     steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype. ranks: which
     target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1"). measured: where
-    measurements are kept for the next comparison of the same captures; None keeps nothing."""
+    measurements are kept for the next comparison of the same captures; None keeps nothing. sample: large
+    tensors are read in part, nothing is looked at closer or kept, and what agrees is unknown, no pass."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_auto
@@ -131,6 +132,7 @@ class Settings:
     precision_map: PrecisionMap | None = None
     ranks: str | None = None
     steps: tuple[tuple[int, int], ...] = ()
+    sample: bool = False
     measured: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     def is_asked(self, artifact: Artifact) -> bool:
@@ -167,6 +169,8 @@ def compare_captures(
     A rank whose dump cannot be used, or that one side lacks, is a problem and the others are compared.
     Raises InputError where no rank can be, Cancelled on request.
     """
+    if settings.sample:
+        settings = replace(settings, second_read=False, cache=None, tails=None, measured=None)
     candidates = groups_of(pair, settings.ranks)
     # which ranks a rank is compared with is known when the dumps have been read
     asked = replace(settings, rank=None) if candidates else settings
@@ -225,6 +229,10 @@ def compare_captures(
                     dumps = (part.rows.target, part.rows.golden)
                     remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
     done = replace(comparison, stage="complete", judged=judged)
+    if settings.sample:  # after the roles, which are told by what was read
+        for rank in done.ranks:
+            sampled = rank.rows.sampled() & (rank.rows.verdict == PASS)
+            rank.rows.verdict[sampled], rank.rows.reason[sampled] = UNKNOWN, REASON["sampled"]
     if settings.second_read and not done.is_growing:
         own = check_beside(pair, done.ranks, progress, is_cancelled)
         new = (problem for problem in own.problems if problem not in done.problems)
@@ -357,7 +365,8 @@ def _first_read(
         progress(Progress("compare", done, len(new), "tensors"))
 
     place_of_row = {int(row): place for place, row in enumerate(tensors.index)}
-    results = ordered_results(executor, measure, new, is_cancelled=is_cancelled, on_done=step)
+    how = measure_sample if settings.sample else measure
+    results = ordered_results(executor, how, new, is_cancelled=is_cancelled, on_done=step)
     for job, earlier in zip(jobs, before, strict=True):
         result = earlier
         if result is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +17,15 @@ from npulse.core.formats.tensors.open import TensorReader
 
 from ..progress import IsCancelled, check, never_cancelled
 from .kernel import BLOCK, PairMetrics, Totals, add_block, block_elements, metrics_of
+from .loading import components
 from .splits.view import TensorView
 
 Raw = npt.NDArray[Any]
 
 MAX_ELEMENT_BYTES = 16
 CHECK_EVERY_BLOCKS = 16
+SAMPLE_BLOCKS = 8
+"""What a sample reads of a tensor: about a million elements; a smaller tensor is read whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +89,36 @@ def compare_sides(target: Side, golden: Side, *, is_cancelled: IsCancelled = nev
     return metrics_of(totals)
 
 
+def compare_sample(target: TensorFile, golden: TensorFile) -> PairMetrics:
+    """As `compare_files`, of at most SAMPLE_BLOCKS blocks that lie evenly over the tensor, both ends too.
+
+    `n_elements` is that of the whole tensor, all other figures are of what was read: where fewer elements
+    were compared (or were not finite) than there are, they are a sample's.
+    """
+    totals = Totals()
+    for _, t, g in pair_blocks(target, golden, most=SAMPLE_BLOCKS):
+        add_block(t, g, target.dtype, golden.dtype, totals)
+    n = math.prod(target.shape) * max(components(target.dtype), components(golden.dtype))
+    return metrics_of(totals)._replace(n_elements=n)
+
+
 def pair_blocks(
-    target: Side, golden: Side, *, is_cancelled: IsCancelled = never_cancelled
+    target: Side, golden: Side, *, most: int | None = None, is_cancelled: IsCancelled = never_cancelled
 ) -> Iterator[tuple[int, Raw, Raw]]:
     """(number of the first element, target block, golden block), flat and in row-major order.
 
     Blocks hold `block_elements` elements in their carriers and are valid until the next one is asked for.
+    most: so many of them, spread evenly; None for all.
     """
     if target.shape != golden.shape:
         raise ValueError(f"shapes differ: {target.shape} and {golden.shape}")
     n, step = math.prod(target.shape), block_elements(target.dtype, golden.dtype)
     with ExitStack() as stack:
         read_target, read_golden = _reader(target, 0, stack), _reader(golden, 1, stack)
-        for number, first in enumerate(range(0, n, step)):
+        starts: Sequence[int] = range(0, n, step)
+        if most is not None and len(starts) > most:
+            starts = [starts[round(i * (len(starts) - 1) / (most - 1))] for i in range(most)]
+        for number, first in enumerate(starts):
             if number % CHECK_EVERY_BLOCKS == 0:
                 check(is_cancelled)
             size = min(step, n - first)

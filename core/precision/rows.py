@@ -89,6 +89,13 @@ class Rows:
     def n_rows(self) -> int:
         return self.pairing.n_rows
 
+    def sampled(self) -> npt.NDArray[np.bool_]:
+        """True where elements were compared, and not all that there are."""
+        seen = self.figures["n_compared"] + np.nan_to_num(self.figures["nonfinite_agreeing"])
+        seen = seen + np.nan_to_num(self.figures["nonfinite_differing"])
+        found: npt.NDArray[np.bool_] = self.computed["n_compared"] & (seen < self.figures["n_elements"])
+        return found
+
     def put(self, name: str, rows: npt.NDArray[Any] | int, values: Any) -> None:
         """Store a figure; None (and nothing else) means: not computed."""
         if values is None:

@@ -32,6 +32,7 @@ from .compare import Comparison, Settings, compare_captures
 from .mixed.dtype_map import read_precision_map
 from .report import AREA, report
 from .shown.answer import answered, check_question, criteria_asked
+from .shown.names import measures
 from .texts import TEXTS
 from .theirs.beside import with_results
 from .theirs.run import names_of, report_of_results, results_by_round
@@ -288,6 +289,7 @@ def settings_of(options: AnalysisOptions) -> Settings:
         tails=options.tails,
         precision_map=read_precision_map(options.precision_map) if options.precision_map else None,
         ranks=options.ranks,
+        sample=measures(options.metrics).is_sampled,
     )
 
 

@@ -377,6 +377,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-cosine": ("cosine below criterion", "余弦低于阈值"),
     "reason-norm-ratio": ("norm ratio outside criterion", "范数比超出范围"),
     "reason-shape": ("shape differs", "形状不同"),
+    "reason-sampled": ("a sample agrees, the rest was not read", "抽样一致，其余未读取"),
     "reason-error-threshold": ("beyond the error threshold", "超过误差阈值"),
     "reason-nonfinite": ("NaN/Inf at other positions", "NaN/Inf 位置不同"),
     "reason-not-equal": ("integers not equal", "整数不相等"),

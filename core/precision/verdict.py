@@ -49,6 +49,7 @@ REASONS = (
     "within-criteria",  # no error; the figures do not tell whether it is rounding
     "split",  # a size that is the part of one rank
     "partial-sum",  # ranks add up to it, which statistics do not tell
+    "sampled",  # the elements that were read agree; there are more
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

@@ -6,8 +6,9 @@ tuples: packing and unpacking ten thousand dataclasses would cost as much as com
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
 from npulse.core.findings import Problem
@@ -15,7 +16,7 @@ from npulse.core.formats.tensors import Dtype, TensorError, TensorFile
 from npulse.core.formats.tensors.layout import row_major_strides
 
 from .elements import Examination, examine
-from .pair import compare_files
+from .pair import compare_files, compare_sample
 from .patterns import Pattern, pattern
 from .rows import squeezed
 from .splits.model import PartsPlace
@@ -81,6 +82,15 @@ class Examined(NamedTuple):
 
 def measure(job: TensorJob) -> Measured:
     """All one-pass metrics of a pair. Each byte is read once."""
+    return _measured(job, compare_files)
+
+
+def measure_sample(job: TensorJob) -> Measured:
+    """The same of a sample of a large tensor (`compare_sample`)."""
+    return _measured(job, compare_sample)
+
+
+def _measured(job: TensorJob, compare: Callable[[Any, Any], PairMetrics]) -> Measured:
     files: list[TensorFile | TensorView] = []
     problems: list[Problem] = []
     for side in (job.target, job.golden):
@@ -94,7 +104,7 @@ def measure(job: TensorJob) -> Measured:
     if target.shape != golden.shape:
         return Measured(job.row, None, shapes_differ=True)
     try:
-        metrics = compare_files(target, golden)
+        metrics = compare(target, golden)
     except TensorError as error:
         return Measured(job.row, None, (problem_of(error, job.target, job.golden),))
     is_as_declared = all(_is_as_declared(file) for file in files)

@@ -18,7 +18,7 @@ from npulse.core.text import Lang, say
 from ..compare import Comparison, RankComparison
 from ..explain import row_finding
 from ..ranks import ranks_of_call
-from ..rows import BY_STATISTICS
+from ..rows import BY_STATISTICS, BY_TENSOR
 from ..verdict import ERROR, REASON, REASONS, UNKNOWN, WARNING, Criteria
 from .names import DEFAULT_ERROR_THRESHOLD, Measures, measures, with_limit
 from .picked import Mask, rows_of_layers, rows_of_operator, rows_of_outputs
@@ -70,6 +70,7 @@ def answered(comparison: Comparison, report: Report, options: AnalysisOptions) -
     elif mode == "network":
         masks = [a & b for a, b in zip(masks, rows_of_outputs(comparison), strict=True)]
     lines = [*_read_as(asked, options, lang), *_narrowed(comparison, masks, options, lang)]
+    lines += _sample_lines(comparison, asked, lang)
     lines += _limit_lines(comparison, masks, lang)
     figures = _with_bound(comparison, masks, asked.figures or _PLAIN)
     summary, told = _worst_lines(comparison, masks, asked.figures, lang)
@@ -116,6 +117,26 @@ def _narrowed(
     )
     of = sum(rank.rows.pairing.n_calls for rank in comparison.ranks)
     yield say(TEXTS, "narrowed", lang, n=n, of=of, patterns=", ".join(options.layers)[:200])
+
+
+def _sample_lines(comparison: Comparison, asked: Measures, lang: Lang) -> Iterator[str]:
+    """How much was read of what was compared."""
+    if not asked.is_sampled:
+        return
+    n_tensors, n_sampled, n_read, n_all = 0, 0, 0.0, 0.0
+    for rank in comparison.ranks:
+        rows = rank.rows
+        by_elements = rows.basis == BY_TENSOR
+        n_tensors += int(by_elements.sum())
+        n_sampled += int((by_elements & rows.sampled()).sum())
+        n_all += float(np.nansum(rows.figures["n_elements"][by_elements]))
+        for name in ("n_compared", "nonfinite_agreeing", "nonfinite_differing"):
+            n_read += float(np.nansum(rows.figures[name][by_elements]))
+    if not n_tensors:
+        yield say(TEXTS, "sample-none", lang)
+        return
+    share = f"{100 * n_read / n_all:.3g}" if n_all else "100"
+    yield say(TEXTS, "sample", lang, n=n_sampled, of=n_tensors, read=f"{n_read:,.0f}", share=share)
 
 
 def _limit_lines(comparison: Comparison, masks: Sequence[Mask], lang: Lang) -> Iterator[str]:

@@ -63,7 +63,7 @@ def _badness(figure: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.flo
 def layer_table(comparison: Comparison, masks: Sequence[Mask], figures: Sequence[str]) -> Table:
     """A row a rank, step and layer in execution order: the worst of each figure among the layer's rows.
 
-    Columns: rank, step, layer, tensors (rows that could be judged), the figures, verdict (the worst), role
+    Columns: rank, step, layer, tensors (rows that were compared), the figures, verdict (the worst), role
     (origin where one lies in it), operator (of the worst row). A layer of which nothing was asked for is left
     out. Without layers in the names each call is one.
     """
@@ -93,7 +93,7 @@ def _layer(
         "rank": rank.rank,
         "step": rank.step,
         "layer": label,
-        "tensors": int((verdicts != UNKNOWN).sum()),
+        "tensors": int((rank.rows.basis[rows] != 0).sum()),
         "verdict": VERDICTS[int(rank.rows.verdict[at])],
         "role": "origin" if (rank.roles.row[rows] == ORIGIN).any() else ROLES[int(rank.roles.row[at])],
         "operator": _operator(rank, at),

@@ -16,6 +16,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "; layers with rel_l2 above {limit}, the documents' limit, are counted (--error-threshold judges by one)",
         "；统计 rel_l2 超过文档默认值 {limit} 的层数（用 --error-threshold 作为判据）",
     ),
+    "sample": (
+        "fastRL is a quick reading: {n} of {of} tensors were read in part, {read} elements ({share} %). Figures are "
+        "those of the sample; where it agrees the tensor is unknown, no pass.",
+        "fastRL 为快速读取：{of} 个张量中 {n} 个仅部分读取，共 {read} 个元素（{share} %）。指标为抽样结果；抽样一致时结论为未知而非通过。",
+    ),
+    "sample-none": (
+        "fastRL: there are no elements to sample, recorded statistics were compared in full",
+        "fastRL：没有可抽样的元素，已完整比较记录的统计量",
+    ),
     "worst": (
         "{figure}: worst {value} at {subject}{where}, of {n} tensors",
         "{figure}：最差 {value}，位于 {subject}{where}，共 {n} 个张量",

@@ -189,3 +189,59 @@ def test_what_is_not_there(folders: tuple[Path, Path]) -> None:
         asked(folders, layers=("*no_such*",))
     with pytest.raises(InputError, match=r"step 3-4|step 7"):
         asked(folders, steps=((3, 4), (7, 7)))
+
+
+# ---- fastRL: a sample ------------------------------------------------------------------------------------
+
+N_BLOCKS, BLOCK = 12, 1 << 17
+READ = (0, 2, 3, 5, 6, 8, 9, 11)
+"""Which of twelve blocks a sample of eight holds: evenly spread, both ends among them."""
+
+
+def sampled(tmp_path: Path, block: int | None) -> Report:
+    """One float16 tensor; an element of a block is wrong by its own size."""
+    golden = np.random.default_rng(3).standard_normal(N_BLOCKS * BLOCK).astype(np.float16)
+    target = golden.copy()
+    if block is not None:
+        target[block * BLOCK + 5 : block * BLOCK + 50_000] *= -1
+    for side, values in (("target", target), ("golden", golden)):
+        record = tensor(values[:4], "float16", data_name="Torch.sin.0.forward.output.0.npy")
+        record |= {"shape": [len(values)], "Max": None, "Min": None, "Mean": None, "Norm": None}
+        folder = tmp_path / side / "step0" / "rank0"
+        write_dump(folder, {"Torch.sin.0.forward": api([], [record])}, task="tensor")
+        (folder / "dump_tensor_data").mkdir()
+        np.save(folder / "dump_tensor_data" / record["data_name"], values)
+    return asked((tmp_path / "target", tmp_path / "golden"), metrics=("fastRL",))
+
+
+def test_a_sample_that_agrees_is_no_pass(tmp_path: Path) -> None:
+    report = sampled(tmp_path, next(block for block in range(N_BLOCKS) if block not in READ))
+    (row,) = rows(report, "precision")
+    assert (row["verdict"], row["reason"]) == ("unknown", "sampled")
+    assert (row["n_elements"], row["n_compared"]) == (N_BLOCKS * BLOCK, len(READ) * BLOCK)
+    assert report.verdict == "unknown" and report.exit_code() == 4
+    told = "\n".join(report.told)
+    assert (
+        "1 of 1 tensors were read in part" in told and "(66.7 %)" in told and "no tool has a metric" in told
+    )
+
+
+def test_figures_of_a_sample_are_those_of_its_elements(tmp_path: Path) -> None:
+    report = sampled(tmp_path, READ[3])
+    (row,) = rows(report, "precision")
+    t, g = (
+        np.load(tmp_path / side / "step0/rank0/dump_tensor_data/Torch.sin.0.forward.output.0.npy")
+        .astype(np.float64)
+        .reshape(N_BLOCKS, BLOCK)[list(READ)]
+        .ravel()
+        for side in ("target", "golden")
+    )
+    assert row["rel_l2"] == pytest.approx(np.sqrt(((t - g) ** 2).sum() / (g**2).sum()), rel=1e-4)
+    assert row["verdict"] == "error" and report.verdict == "fail"
+
+
+def test_small_tensors_are_read_whole(folders: tuple[Path, Path]) -> None:
+    report = asked(folders, metrics=("fastRL",))
+    assert report.findings[0].subject == BROKEN
+    assert not [row for row in rows(report, "precision") if row["reason"] == "sampled"]
+    assert any("0 of" in line and "(100 %)" in line for line in report.told)
