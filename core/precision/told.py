@@ -61,10 +61,11 @@ def _so_far(comparison: Comparison, lang: Lang) -> str:
 
 def _within_rounding(comparison: Comparison, lang: Lang) -> str:
     """Why tensors that differ pass: how many, by how many units at most, what zero references there are."""
-    n, ulps, n_zero, dtypes = 0, 0.0, 0, set[str]()
+    n, ulps, n_zero, dtypes, is_known = 0, 0.0, 0, set[str](), True
     for rank in comparison.ranks:
         for row in np.flatnonzero(rank.rows.reason == REASON["rounding"]).tolist():
             n += 1
+            is_known = is_known and rank.rows.figure("ulp_max", row) is not None  # by the second read
             ulps = max(ulps, float(rank.rows.figure("ulp_max", row) or 0.0))
             n_zero += int(rank.rows.figure("zero_reference", row) or 0)
             pattern = rank.rows.patterns.get(row)
@@ -74,7 +75,7 @@ def _within_rounding(comparison: Comparison, lang: Lang) -> str:
         return ""
     of = f" {say(TEXTS, 'told-of', lang)} {', '.join(sorted(dtypes))}" if dtypes else ""
     # single elements may be many units off where the tensor as a whole is within rounding: no word of those
-    at_most = say(TEXTS, "told-ulps", lang, ulps=number(ulps)) if ulps <= 1 else ""
+    at_most = say(TEXTS, "told-ulps", lang, ulps=number(ulps)) if is_known and ulps <= 1 else ""
     line = say(TEXTS, "told-rounding", lang, n=n, of=of) + at_most
     return line + (say(TEXTS, "told-zero", lang, n=n_zero) if n_zero else "")
 

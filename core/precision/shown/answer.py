@@ -135,6 +135,9 @@ def _sample_lines(comparison: Comparison, asked: Measures, lang: Lang) -> Iterat
     if not n_tensors:
         yield say(TEXTS, "sample-none", lang)
         return
+    if not n_sampled:
+        yield say(TEXTS, "sample-whole", lang, of=n_tensors)
+        return
     share = f"{100 * n_read / n_all:.3g}" if n_all else "100"
     yield say(TEXTS, "sample", lang, n=n_sampled, of=n_tensors, read=f"{n_read:,.0f}", share=share)
 

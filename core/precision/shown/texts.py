@@ -21,6 +21,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "those of the sample; where it agrees the tensor is unknown, no pass.",
         "fastRL 为快速读取：{of} 个张量中 {n} 个仅部分读取，共 {read} 个元素（{share} %）。指标为抽样结果；抽样一致时结论为未知而非通过。",
     ),
+    "sample-whole": (
+        "fastRL: all {of} tensors are small enough to be read whole",
+        "fastRL：全部 {of} 个张量都足够小，已完整读取",
+    ),
     "sample-none": (
         "fastRL: there are no elements to sample, recorded statistics were compared in full",
         "fastRL：没有可抽样的元素，已完整比较记录的统计量",
