@@ -13,6 +13,7 @@ from .collectives import check_collectives
 from .data import InputHash, input_hash
 from .handover import check_handover
 from .model import Captured, Seen
+from .peers import check_peers
 from .repeats import check_repeats
 from .replicas import check_replicas
 
@@ -50,7 +51,7 @@ def check_own(
     problems: list[Problem] = []
     replicas, n_parameters = check_replicas(captured, problems, is_cancelled)
     collectives, n_collectives = check_collectives(captured, problems, is_cancelled)
-    seen = [*replicas, *collectives]
+    seen = [*replicas, *check_peers(captured, problems, is_cancelled), *collectives]
     is_complete = True
     counts = dict.fromkeys(("inputs", "repeated", "casts"), 0)
     for done, one in enumerate(captured):

@@ -33,13 +33,17 @@ OWN_RULES: tuple[Rule, ...] = (
     Rule(
         "precision.replica",
         "error",
-        ("a parameter differs on ranks that are copies", "互为副本的 rank 上参数不同"),
+        (
+            "a parameter differs on ranks that are copies, or data on ranks that work on the same",
+            "互为副本的 rank 上参数不同，或处理同一数据的 rank 输入不同",
+        ),
         (
             "Ranks of data parallel training hold the same parameters, tensor parallel ones those that are not split. "
             "Ranks count as copies in a kind of parameter (the same name in every layer) where most of them are the same "
-            "or within 1 %. What they are given as data may differ and is not looked at.",
+            "or within 1 %. Data may differ over ranks, but not over those that add up activations: a warning where a group "
+            "that the capture names does so in front of the first backward call.",
             "数据并行的各 rank 参数相同，张量并行的各 rank 未切分参数相同。若某类参数（各层同名）多数相同或相差 1% 以内，则视为副本。"
-            "各 rank 的数据可以不同，不作比较。",
+            "各 rank 的数据可以不同，但累加激活的 rank 必须相同：若采集中写明的通信组在首个反向之前累加激活而数据不同，则为 warning。",
         ),
         (
             "any difference where more than half of the kind is alike; a warning within 4 unit roundoffs",

@@ -35,6 +35,11 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "parameter(s) in all.",
         "互为副本的 rank 持有不同的值：rank {ranks} 对比 rank {other}{where}；共 {n} 个参数。",
     ),
+    "peers": (
+        "ranks {ranks} add up their activations, so they have to be given the same data; this is not what rank {other} "
+        "was given{where}.",
+        "rank {ranks} 会累加各自的激活，因此输入数据必须相同；此处与 rank {other} 的输入不同{where}。",
+    ),
     "handover": (
         "{input} is not what {producer} wrote in the same run: {n} elements differ in one contiguous block, "
         "[{first}, {last}] = {n_bytes} bytes, the other {equal} are bit for bit the same: memory was overwritten "
