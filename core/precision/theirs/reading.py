@@ -102,6 +102,8 @@ def _role(found: Theirs, first: int) -> Role:
     bad. Of what is fed bad inputs, or of inputs that the table lacks, nothing can be said."""
     if not found.table.layout.is_ordered or not found.io[first].startswith("output"):
         return "unknown"
+    if found.ours.verdict[first] == PASS:  # the tool alone says so, of figures that agree
+        return "unknown"
     here = np.flatnonzero(found.call == found.call[first])
     fed = [row for row in here.tolist() if not found.io[row].startswith("output")]
     agree = [found.ours.verdict[row] in (PASS, WARNING) and found.theirs[row] != ERROR for row in fed]

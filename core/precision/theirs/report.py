@@ -201,13 +201,14 @@ def _first(one: Result, row: int, lang: Lang) -> Finding:
         where = "alone"
     else:
         where = "inputs-bad" if theirs.table.layout.is_ordered else "order-unknown"
+    is_fine = theirs.ours.verdict[row] == PASS and where != "alone"
     return Finding(
         area=AREA,
         severity="error",
         rule="precision.theirs-error",
         role=theirs.first_role,
         subject=safe_text(theirs.name(row), 1000),
-        message=_row_message(one, row, lang) + say(TEXTS, where, lang),
+        message=_row_message(one, row, lang) + ("" if is_fine else say(TEXTS, where, lang)),
         next_step=say(TEXTS, "next-alone", lang, api=api) if is_alone else say(TEXTS, "next-first", lang),
         figures={**row_figures(theirs, row), "n_errors": int(theirs.is_bad.sum())},
         location=location(one, row),
@@ -425,6 +426,15 @@ def why_of(theirs: Theirs, row: int, lang: Lang) -> str:
         values = [safe_text(str(column.value(row)), 80) for column in columns if column is not None]
         return f"{words}: {values[0]} / {values[1]}" if len(values) == 2 else words
     return words
+
+
+def headline_of(theirs: Theirs, row: int, lang: Lang) -> str:
+    """What is wrong with a row in few words: our reason, or what the tool says where it alone says error."""
+    if theirs.theirs[row] != ERROR or theirs.ours.verdict[row] == ERROR:
+        return why_of(theirs, row, lang)
+    said = say(TEXTS, "tool-says", lang, tool=theirs.table.layout.tool, said=safe_text(theirs.said(row), 40))
+    message = message_of(theirs, row)
+    return f"{said}: {message}" if message else said
 
 
 def row_figures(theirs: Theirs, row: int) -> dict[str, Any]:

@@ -23,6 +23,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "said": ("says {said} of it", "对此行的结论为 {said}"),
     "said-nothing": ("gives no verdict", "没有给出结论"),
+    "tool-says": ("{tool} says {said}", "{tool} 的结论为 {said}"),
     "inputs-agree": (
         ". Rows stand in the order of execution and all inputs of this call agree: it begins here",
         "。行按执行顺序排列，且该算子所有输入一致：差异从这里开始",

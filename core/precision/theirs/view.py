@@ -14,7 +14,7 @@ from npulse.core.views import Detail, Strip, first_figures, rows_named
 
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import UNKNOWN, VERDICTS
-from .report import message_of, place_words, row_finding, why_of
+from .report import headline_of, message_of, place_words, row_finding, why_of
 from .run import OpenedResults, report_of_opened
 from .table import Result, place_of, table_row, theirs_table
 from .texts import TEXTS
@@ -54,7 +54,7 @@ class TheirsView:
         todo = "next-first" if theirs.is_bad[inner] else "next-unjudged" if verdict == UNKNOWN else ""
         return Detail(
             name=safe_text(theirs.name(inner), 1000),
-            headline=why_of(theirs, inner, lang),
+            headline=headline_of(theirs, inner, lang),
             facts=tuple((name, value) for name, value in facts if value),
             next_step=say(TEXTS, todo, lang) if todo else "",
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ...glyphs import Glyphs
 
-_ORDER = ("operator", "io", "state", "theirs", "reason")
+_ORDER = ("operator", "io", "state", "theirs")
 _LATE = (
     "cell", "message", "shape_target", "dtype_target", "line", "sheet", "type", "rank", "artifact",
     "verdict", "target", "golden", "shape_golden", "dtype_golden",
@@ -37,9 +37,9 @@ _DECIMALS = ("cosine", "余弦")
 def theirs_specs(table: Table, hidden: frozenset[str], glyphs: Glyphs, lang: Lang) -> tuple[ColumnSpec, ...]:
     """Our reading and the tool's verdict first, then its figures in its own order, words in cells."""
     names = [column.name for column in table.columns]
-    figures = [name for name in names if name not in _ORDER and name not in _LATE]
-    ordered = [*_ORDER, *figures, *_LATE]
-    left_out = _HIDDEN | (hidden - frozenset(_ORDER))
+    figures = [name for name in names if name not in (*_ORDER, "reason", *_LATE)]
+    ordered = [*_ORDER, *figures[:1], "reason", *figures[1:], *_LATE]
+    left_out = _HIDDEN | (hidden - {*_ORDER, "reason"})
     words = table.column("cell") if "cell" in names else None
     first = next((name for name in figures if table.column(name).kind == "float"), None)
     return tuple(

@@ -108,6 +108,9 @@ def test_a_stricter_tool_is_told_and_stays_an_error(tmp_path: Path) -> None:
     report = told(tmp_path, half)
     assert rules_of(report) == ["theirs-error", "theirs-stricter"]
     assert "within our criteria" in report.findings[0].message
+    fed = row("Torch.abs.2.forward.input.0")
+    report = told(tmp_path, fed, half)
+    assert (report.findings[0].role, report.findings[0].message[-1]) == ("unknown", ")")
 
 
 def test_a_table_cut_in_a_row_is_incomplete(tmp_path: Path) -> None:
