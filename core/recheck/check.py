@@ -67,7 +67,8 @@ def find_reference(name: CallName) -> Reference | None:
         return None
     if name.kind == "module":
         return reference_of_class(name.cls)
-    return reference_of_api(plain_api(name.api.rpartition(".")[2]))
+    parts = (name.api, name.api.rpartition(".")[2], name.api.partition(".")[0])  # linalg.norm, add.Tensor
+    return next((r for part in parts if (r := reference_of_api(plain_api(part))) is not None), None)
 
 
 def check_call(
@@ -175,6 +176,8 @@ def checked(lifted: Lifted, given: Given, blank: Check) -> Check:
         # a layer without a weight is rare, a capture without parameters is not
         names = (f"{given.name.full}.parameters.weight",)
         return replace(found, outcome="unknown", why="missing", missing=names, words=("", ""), outputs=())
+    if found.outcome in ("implementation", "call", "coarse") and "Parallel" in given.name.cls:
+        return replace(found, outcome="unknown", why="communicates", words=("", ""))
     return found
 
 

@@ -27,6 +27,7 @@ Why = Literal[
     "unreadable",
     "failed",
     "alike",
+    "communicates",
 ]
 """Why it cannot be told."""
 

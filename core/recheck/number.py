@@ -265,6 +265,12 @@ class Number:
         error = _plus(self.error, roundoff * (abs(self.value) + self.error))
         return Number(self.value, self.inside, error)
 
+    def loosened(self, roundoff: float) -> Number:
+        """One more rounding allowed somewhere inside, of a factor of this result."""
+        if self.inside.is_plain:
+            return self
+        return replace(self, error=_plus(self.error, roundoff * abs(self.value)))
+
     def exactly(self, value: Array) -> Number:
         """Other values that are known exactly, in this arithmetic."""
         return Number(np.asarray(value, self._carrier(False)), self.inside)

@@ -121,6 +121,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "capture the call with a smaller batch, or on one rank of a split model",
         "减小 batch 再采集，或采集切分后模型的一个 rank",
     ),
+    "communicates": (
+        "its output is not that of its own inputs alone: a parallel layer exchanges with other ranks inside",
+        "输出并非仅由自身输入决定：并行层在内部与其他 rank 通信",
+    ),
+    "next-communicates": (
+        "capture at level mix or L1, and compute the product and the collective inside it by themselves",
+        "以 level mix 或 L1 采集，分别重新计算其内部的乘法与通信",
+    ),
     "next-alike": (
         "look at what the operator was given that no dump holds (a module's own settings, a global switch), or give a reference with --reference FILE.py:FUNCTION",
         "检查 dump 未包含的输入（模块自身设置、全局开关），或用 --reference FILE.py:FUNCTION 提供参考实现",

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.formats.tensors import dtype_of
+
 from ..number import Array, Number, where
 from ..registry import Variant, reference
 
@@ -125,7 +127,7 @@ def _swiglu_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
     yield Variant(("gelu in place of silu", "用 gelu 代替 silu"), {"is_gelu": True})
 
 
-@reference("npu_swiglu", "swiglu", classes=("SiluAndMul", "SwiGLU"), variants=_swiglu_variants)
+@reference("npu_swiglu", "swiglu", variants=_swiglu_variants)
 def npu_swiglu(
     input: Number,
     dim: int = -1,
@@ -141,6 +143,20 @@ def npu_swiglu(
     if is_swapped:
         gate, up = up, gate
     return (gelu(gate) if is_gelu else silu(gate)) * up
+
+
+@reference(classes=("SiluAndMul", "SwiGLU"), variants=_swiglu_variants)
+def silu_and_mul(
+    input: Number,
+    dim: int = -1,
+    is_swapped: bool = False,
+    is_interleaved: bool = False,
+    is_gelu: bool = False,
+) -> Number:
+    """Of a module: silu may be an operator of its own, and rounded."""
+    made = npu_swiglu(input, dim, is_swapped, is_interleaved, is_gelu)
+    dtype = dtype_of(input.dtype)
+    return made if dtype is None else made.loosened(dtype.unit_roundoff)
 
 
 def _other_axes(arguments: dict[str, Any]) -> Iterator[Variant]:

@@ -45,6 +45,8 @@ def _linear_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
 @reference("linear", variants=_linear_variants, accumulates=True)
 def linear(input: Number, weight: Number, bias: Number | None = None) -> Number:
     """input [..., k] times weight [n, k], plus bias [n]."""
+    if weight.is_integer and not input.is_integer:
+        raise NotImplementedError("a quantised weight")
     rows = input.reshape(-1, input.shape[-1]) if input.ndim != 2 else input
     made = (rows @ weight.mT).reshape(*input.shape[:-1], *weight.shape[:-1])
     return made if bias is None else made + bias

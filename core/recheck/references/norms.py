@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.formats.tensors import dtype_of
+
 from ..number import Number
 from ..registry import Variant, reference
+from .attention import in_dtype
 
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3, 0.0)
 """What models and libraries use."""
@@ -27,13 +30,15 @@ def _epsilons(
             yield Variant((f"{name}={other:g}",) * 2, {name: other}, is_call=not is_free, is_free=is_free)
 
 
-def _weights(arguments: dict[str, Any], *names: str) -> Iterator[Variant]:
+def _weights(arguments: dict[str, Any], *names: str, is_free: bool = False) -> Iterator[Variant]:
+    """is_free: a module may be one that multiplies by 1 + weight, as Gemma's do."""
     for name in names:
         weight = arguments.get(name)
         if weight is not None:
             yield Variant((f"without {name}", f"没有用 {name}"), {name: None})
             if name != "bias":
-                yield Variant((f"multiplied by 1 + {name}", f"乘以 1 + {name}"), {name: weight + 1.0})
+                words = (f"multiplied by 1 + {name}", f"乘以 1 + {name}")
+                yield Variant(words, {name: weight + 1.0}, is_free=is_free)
 
 
 _ONE_PASS = (
@@ -44,7 +49,7 @@ _ONE_PASS = (
 
 def _layer_norm_variants(arguments: dict[str, Any], is_free: bool = False) -> Iterator[Variant]:
     yield from _epsilons(arguments, "eps", 1e-5, is_free)
-    yield from _weights(arguments, "weight", "bias")
+    yield from _weights(arguments, "weight", "bias", is_free=is_free)
     yield Variant(_ONE_PASS, {}, _layer_norm_one_pass, is_call=False)
     yield Variant(("the variance divided by n - 1", "方差除以 n - 1"), {"ddof": 1}, is_call=False)
     yield Variant(
@@ -120,9 +125,11 @@ def _rms_norm_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
     yield Variant(("a layer norm: the mean was subtracted", "layer norm：减去了均值"), {"is_centred": True})
 
 
-def normed(x: Number, gamma: Number | None, eps: float, is_centred: bool = False) -> tuple[Number, Number]:
-    """x / rms(x) * gamma over the axes of gamma (the last one without), and 1 / rms(x)."""
-    axes = tuple(range(-(gamma.ndim if gamma is not None else 1), 0))
+def normed(
+    x: Number, gamma: Number | None, eps: float, is_centred: bool = False, n_axes: int = 1
+) -> tuple[Number, Number]:
+    """x / rms(x) * gamma over the axes of gamma (without it the last `n_axes`), and 1 / rms(x)."""
+    axes = tuple(range(-(gamma.ndim if gamma is not None else n_axes), 0))
     x = x - x.mean(axes, keepdims=True) if is_centred else x
     rstd = rsqrt((x * x).mean(axes, keepdims=True) + eps)
     made = x * rstd
@@ -145,8 +152,6 @@ def rms_norm(
     is_centred: bool = False,
 ) -> Number:
     """Without eps: the spacing of 1 in the input's dtype, as torch has it."""
-    from npulse.core.formats.tensors import dtype_of
-
     dtype = dtype_of(input.dtype)
     default = 2.0**-dtype.mantissa_bits if dtype is not None else 1e-6
     return normed(input, weight, default if eps is None else eps, is_centred)[0]
@@ -154,7 +159,7 @@ def rms_norm(
 
 def _module_rms_norm(arguments: dict[str, Any]) -> Iterator[Variant]:
     yield from _epsilons(arguments, "eps", 1e-6, is_free=True)
-    yield from _weights(arguments, "weight")
+    yield from _weights(arguments, "weight", is_free=True)
     yield Variant(("a layer norm: the mean was subtracted", "layer norm：减去了均值"), {"is_centred": True})
 
 
@@ -162,7 +167,11 @@ def _module_rms_norm(arguments: dict[str, Any]) -> Iterator[Variant]:
 def rms_norm_module(
     hidden_states: Number, weight: Number | None = None, eps: float = 1e-6, is_centred: bool = False
 ) -> Number:
-    return normed(hidden_states, weight, eps, is_centred)[0]
+    """Models multiply by the weight what they have rounded to the dtype already: that is allowed."""
+    x = hidden_states
+    made, _ = normed(x, None, eps, is_centred, n_axes=1 if weight is None else weight.ndim)
+    made = in_dtype(made, dtype_of(x.dtype))
+    return made if weight is None else made * weight
 
 
 @reference("npu_add_rms_norm", variants=_rms_norm_variants, accumulates=True)

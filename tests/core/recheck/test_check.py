@@ -495,3 +495,52 @@ def test_a_layer_whose_weight_was_not_dumped_is_not_accused(tmp_path: Path) -> N
         check = one(tmp_path, name, **call)
         assert check.outcome == outcome
     assert check.missing == (f"{name}.parameters.weight",)
+
+
+def test_a_parallel_layer_whose_output_was_summed_over_ranks_is_not_accused(tmp_path: Path) -> None:
+    x, w = normal(3, 8, dtype="float32"), normal(4, 8, seed=2, dtype="float32")
+    made = Of(rounded(x @ w.T + 1, "float32"), "float32")
+    parameters = {"weight": Of(w, "float32")}
+    for cls, outcome in (("Linear", "implementation"), ("RowParallelLinear", "unknown")):
+        name = f"Module.layers.0.proj.{cls}.forward.0"
+        check = one(tmp_path, name, args=[Of(x, "float32")], parameters=parameters, out=[made])
+        assert check.outcome == outcome
+    assert check.why == "communicates"
+
+
+def test_what_models_round_between_their_steps_is_allowed(tmp_path: Path) -> None:
+    """As transformers write RMSNorm, and vllm SiluAndMul: each step an operator that rounds to bfloat16."""
+    x, w = normal(16, 64, dtype="bfloat16"), normal(64, seed=2, dtype="bfloat16")
+    normed = rounded(x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6), "bfloat16")
+    norm = one(
+        tmp_path,
+        "Module.norm.LlamaRMSNorm.forward.0",
+        args=[Of(x, "bfloat16")],
+        parameters={"weight": Of(w, "bfloat16")},
+        out=[Of(rounded(normed * w, "bfloat16"), "bfloat16")],
+    )
+    gate, up = np.split(x, 2, -1)
+    silu = rounded(gate / (1 + np.exp(-gate)), "bfloat16")
+    gated = one(
+        tmp_path,
+        "Module.mlp.act_fn.SiluAndMul.forward.0",
+        args=[Of(x, "bfloat16")],
+        parameters={},
+        out=[Of(rounded(silu * up, "bfloat16"), "bfloat16")],
+    )
+    assert (norm.outcome, gated.outcome) == ("within", "within")
+
+
+def test_names_with_an_overload_or_a_namespace(tmp_path: Path) -> None:
+    call = {"args": [Of([1.0], "float32"), Of([2.0], "float32")], "out": [Of([3.0], "float32")]}
+    for name in ("Aten.add.Tensor.0.forward", "Mint.add.0.forward", "Tensor.__radd__.0.forward"):
+        assert one(tmp_path, name, **call).outcome == "within"
+    assert (
+        one(
+            tmp_path,
+            "Torch.linalg.vector_norm.0.forward",
+            args=[Of([3.0, 4.0], "float32")],
+            out=[Of(5.0, "float32")],
+        ).outcome
+        == "within"
+    )

@@ -110,6 +110,7 @@ def test_gated_units() -> None:
         expected = [silu(gate) * up for gate, up in zip(row[:3], row[3:], strict=True)]
         np.testing.assert_allclose(made.value[i], expected, rtol=1e-13)
     np.testing.assert_allclose(of("npu_swiglu")(x, 0).value, made_of_rows(x), rtol=1e-13)
+    np.testing.assert_array_equal(of("SiluAndMul")(x).value, made.value)
     fast = of("npu_fast_gelu")(x).value
     np.testing.assert_allclose(
         fast[0, 0], (v := float(x.value[0, 0])) / (1 + math.exp(-1.702 * v)), rtol=1e-13
@@ -158,7 +159,7 @@ def test_what_changes_nothing() -> None:
 OWN_TESTS = {
     *("npu_rms_norm", "npu_add_rms_norm", "RMSNorm", "npu_swiglu", "npu_fast_gelu"),
     *("npu_scaled_masked_softmax", "Linear", "LayerNorm", "Embedding", "Softmax"),
-    *("contiguous", "dropout", "view_as", "getitem"),
+    *("SiluAndMul", "contiguous", "dropout", "view_as", "getitem"),
     "to",  # test_check.py
     *("npu_fusion_attention", "npu_incre_flash_attention", "npu_prompt_flash_attention"),  # test_attention.py
     *("npu_fused_infer_attention_score", "npu_rotary_mul", "npu_apply_rotary_pos_emb"),
