@@ -903,9 +903,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "ranks.nothing": ("Nothing was captured on any rank.", "没有任何 rank 的采集。"),
     "ranks.no-layer": ("This rank has nothing in this layer.", "该 rank 在这一层没有内容。"),
     "ranks.not-compared": ("not compared", "未比较"),
+    "ranks.error": ("worst rel.L2 {error}", "最差相对L2 {error}"),
     "ranks.origin": ("an origin", "源头"),
     "ranks.at-origin": ("origin: {name}  {io}", "源头：{name}  {io}"),
-    "ranks.worst": ("worst: {name}  {io}", "最差：{name}  {io}"),
+    "ranks.worst": ("at {name}  {io}", "位于 {name}  {io}"),
     "ranks.absent": ("(not on rank {numbers})", "（rank {numbers} 没有此调用）"),
     "ranks.one-step": ("This comparison has one step.", "此比较只有一个 step。"),
     "modules.title": (

@@ -9,7 +9,7 @@ from ..compare import Comparison
 from ..layers import layers_of_rank
 from ..ranks.matrix import NOT_THERE, RankMatrix
 from ..report import ordered_origins
-from ..table import table_row
+from ..table import place_of, table_row
 from ..verdict import ERROR, PASS, UNKNOWN, WARNING
 
 ABSENT, AGREES, NOT_KNOWN, HEAT, ORIGIN_CELL = 0, 1, 2, 3, 7
@@ -50,6 +50,16 @@ def told_rows(comparison: Comparison, matrix: RankMatrix) -> Rows:
         if is_there and not is_told[at]:  # the first one in execution
             rows[at], is_told[at] = table_row(comparison, rank, row), True
     return rows
+
+
+def cell_of_row(comparison: Comparison, matrix: RankMatrix, row: int) -> tuple[int, int] | None:
+    """The cell that a row of the precision table lies in; None where it is of another step."""
+    rank, inner = place_of(comparison, row)
+    if rank.step != matrix.step:
+        return None
+    layer_of_call, labels = layers_of_rank(rank)
+    label = labels[int(layer_of_call[rank.rows.pairing.row_call[inner]])]
+    return matrix.ranks.index(rank.rank), matrix.layers.index(label)
 
 
 def squeezed(cells: Cells, n_cells: int) -> Cells:

@@ -38,7 +38,7 @@ async def test_the_matrix_leads_to_the_rank_that_is_wrong(
         lines = screen_text(app).split("\n")
         assert "3 ranks by 3 layers" in lines[0]
         assert [line.split()[-1] for line in lines[2:5]] == ["···", "···", "·✗█"]
-        assert "an origin" in lines[5] and "layers.1.mlp" in lines[6] and "output 0" in lines[6]
+        assert "an origin" in lines[5] and "origin: layers.1.mlp  output 0" in lines[6]
         table = app.screen.query_one(VirtualTable).view.table
         assert table.column("rank").to_list(0, 6) == [0, 1, 2, 0, 1, 2]
         assert table.column("verdict").to_list(3, 6) == ["pass", "pass", "error"]

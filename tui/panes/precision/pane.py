@@ -274,7 +274,7 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
                 self.change_view(filter=f"rank={there.rank}", sort=None, descending=False)
             self.show_row(row)
 
-        self.shell.push_screen(RankPage(comparison, rank.step, rank.rank), go)
+        self.shell.push_screen(RankPage(comparison, rank.step, self.row), go)
 
     def action_show_members(self) -> None:
         from .members_page import MembersPage

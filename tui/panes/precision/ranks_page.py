@@ -27,11 +27,13 @@ from npulse.core.precision.pages.matrix_cells import (
     ORIGIN_CELL,
     Cells,
     Rows,
+    cell_of_row,
     matrix_cells,
     squeezed,
     starts,
     told_rows,
 )
+from npulse.core.precision.roles import ORIGIN
 from npulse.core.precision.table import place_of
 from npulse.core.text import safe_text
 
@@ -111,7 +113,8 @@ def sign_of(cell: int, glyphs: Glyphs) -> str:
 
 
 class RankPage(Page["int | None"]):
-    """Enter dismisses with a row of the precision table: the worst of the cell, or one of its call."""
+    """Opens at a row of the precision table. Enter dismisses with another one: what the cell is about, or
+    one of the call below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_for("ranks", "move")]
     DEFAULT_CSS = """
@@ -123,9 +126,9 @@ class RankPage(Page["int | None"]):
     class MatrixReady(Message):
         """The matrix of a step."""
 
-        def __init__(self, matrix: RankMatrix, cells: Cells, rows: Rows) -> None:
+        def __init__(self, matrix: RankMatrix, cells: Cells, rows: Rows, at: tuple[int, int] | None) -> None:
             super().__init__()
-            self.matrix, self.cells, self.rows = matrix, cells, rows
+            self.matrix, self.cells, self.rows, self.at = matrix, cells, rows, at
 
     class CallReady(Message):
         """The call of a cell on all ranks; None where there is none."""
@@ -134,10 +137,10 @@ class RankPage(Page["int | None"]):
             super().__init__()
             self.row, self.found = row, found
 
-    def __init__(self, comparison: Comparison, step: int | None, rank: int | None) -> None:
+    def __init__(self, comparison: Comparison, step: int | None, row: int) -> None:
         super().__init__()
         self.comparison = comparison
-        self._step, self._rank = step, rank
+        self._step, self._row = step, row
         self.matrix: RankMatrix | None = None
         self._rows: Rows = np.zeros((0, 0), np.int64)
         self._call: RanksOfCall | None = None
@@ -191,7 +194,8 @@ class RankPage(Page["int | None"]):
 
         matrix = rank_matrix(self.comparison, step)
         rows = told_rows(self.comparison, matrix)
-        self.post_message(self.MatrixReady(matrix, matrix_cells(matrix), rows))
+        at = cell_of_row(self.comparison, matrix, self._row)
+        self.post_message(self.MatrixReady(matrix, matrix_cells(matrix), rows, at))
 
     @on(MatrixReady)
     def _take(self, message: MatrixReady) -> None:
@@ -200,10 +204,10 @@ class RankPage(Page["int | None"]):
         with self.app.batch_update():
             heat.labels = tuple(f"rank {n}" if n is not None else "-" for n in matrix.ranks)
             heat.cells = message.cells
-            if matrix.origins:
-                heat.rank_at, heat.layer_at = matrix.origins[0]
-            elif self._rank in matrix.ranks:
-                heat.rank_at = matrix.ranks.index(self._rank)
+            at = message.at or (matrix.origins[0] if matrix.origins else (0, 0))
+            heat.rank_at, heat.layer_at = at
+            if message.at is not None:
+                self._rows[at] = self._row
             self._tell()
         self.refresh_footer()
 
@@ -234,8 +238,10 @@ class RankPage(Page["int | None"]):
             return
         rank, inner = self._place(self.row)
         name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[inner]))
-        figure = self.tr("ranks.not-compared") if np.isnan(error) else f"rel.L2 {error:.2g}"
-        is_origin = (heat.rank_at, heat.layer_at) in matrix.origins
+        figure = (
+            self.tr("ranks.not-compared") if np.isnan(error) else self.tr("ranks.error", error=f"{error:.2g}")
+        )
+        is_origin = int(rank.roles.call[int(rank.rows.pairing.row_call[inner])]) == ORIGIN
         marks = self.tr("ranks.origin") if is_origin else ""
         worst = self.tr(
             "ranks.at-origin" if is_origin else "ranks.worst",
