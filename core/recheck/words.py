@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from npulse.core.figures import number, size_text
@@ -14,6 +15,7 @@ from .model import Check
 from .texts import TEXTS
 
 SHOWN_NAMES = 6
+_PLACE = re.compile(r"(.*?:\d+) ")
 
 
 def outcome_text(check: Check, lang: Lang) -> str:
@@ -128,7 +130,8 @@ def lines_of(check: Check, golden: Check | None, lang: Lang, *, has_golden: bool
     if has_golden:
         lines.append(golden_text(golden, lang))
     if check.source:
-        lines.append(say(TEXTS, "source", lang, line=safe_text(check.source)))
+        place = _PLACE.match(check.source)  # its text may hold names that are to be hidden
+        lines.append(say(TEXTS, "source", lang, line=safe_text(place[1] if place else check.source)))
     following = next_text(check, lang)
     return (*lines, following) if following else tuple(lines)
 
