@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,19 +9,22 @@ import numpy as np
 from npulse.core.calls.meetings import group_ranks
 from npulse.core.calls.source import source_line, stack_lines
 from npulse.core.figures import number
-from npulse.core.findings import Figures, Finding, Location, Related
-from npulse.core.formats.msprobe.construct import ancestors
+from npulse.core.findings import Figures, Finding
 from npulse.core.formats.msprobe.names import parse_name
-from npulse.core.formats.msprobe.records import KWARGS, OUTPUT, Dump
+from npulse.core.formats.msprobe.records import KWARGS, Dump
 from npulse.core.text import Lang, command_line, say
 
 from .compare import Comparison, RankComparison
 from .origins.path import hops_of
+from .origins.related import began_at as began_at
+from .origins.related import each_once, related_of
 from .origins.words import carriers, made_non_finite, spread_figures, spread_text
 from .own.content import WHOLE_SHARE
 from .patterns import Pattern
-from .roles import INHERITED, ROLES, UNMATCHED, Origin
-from .rows import BASES, BY_TENSOR, FIGURES
+from .roles import ROLES, Origin
+from .row_facts import location as location
+from .row_facts import row_figures as row_figures
+from .rows import BY_TENSOR
 from .texts import TEXTS
 from .verdict import ERROR, PASS, REASON, REASONS, UNKNOWN, WARNING
 
@@ -53,62 +54,9 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         next_step=next_step(rank, origin, lang),
         source=source_line(rank.frames_of(origin.call)),
         figures={**_figures(rank, origin), **spread_figures(hops)},
-        related=_each_once((*carriers(hops), *_related(rank, origin))),
+        related=each_once((*carriers(hops), *related_of(rank, origin))),
         location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
     )
-
-
-def _each_once(related: Iterable[Related]) -> tuple[Related, ...]:
-    """Of one subject the first entry."""
-    found: dict[str, Related] = {}
-    for one in related:
-        found.setdefault(one.subject, one)
-    return tuple(found.values())
-
-
-def location(comparison: Comparison, rank: RankComparison, call: int, row: int | None) -> Location:
-    """Where a call stands: the target's dump file where it has it, else the golden one's."""
-    t = int(rank.rows.pairing.target_call[call])
-    dump, index = (rank.target, t) if t >= 0 else (rank.golden, int(rank.rows.pairing.golden_call[call]))
-    return Location(
-        artifact=comparison.pair.relative(dump.path),
-        rank=rank.rank,
-        step=rank.step,
-        row=row,
-        byte=byte if (byte := int(dump.calls.byte[index])) >= 0 else None,
-    )
-
-
-def row_figures(rank: RankComparison, row: int) -> dict[str, Any]:
-    """All computed figures of a row, its dtypes and shapes, reason and basis."""
-    rows = rank.rows
-    found: dict[str, Any] = {}
-    for name in FIGURES:
-        value = rows.figure(name, row)
-        if value is not None:
-            found[name] = value
-    for side, dump, leaf in (
-        ("target", rank.target, rows.target_row(row)),
-        ("golden", rank.golden, rows.golden_row(row)),
-    ):
-        if leaf >= 0:
-            record = dump.leaf(leaf)
-            found[f"dtype_{side}"] = record.dtype
-            found[f"shape_{side}"] = list(record.shape) if record.shape is not None else None
-    if row in rows.stored_dtypes:
-        found["file_dtype_target"], found["file_dtype_golden"] = rows.stored_dtypes[row]
-    found["basis"] = BASES[int(rows.basis[row])]
-    found["reason"] = REASONS[int(rows.reason[row])]
-    seen = rows.examinations.get(row)
-    if seen is not None:
-        found["max_abs_error_index"] = list(seen.max_abs_error_index)
-        found["first_index"] = list(seen.first_different_index)
-        found["last_index"] = list(seen.last_different_index)
-    pattern = rows.patterns.get(row)
-    if pattern is not None:
-        found["pattern"] = pattern.kind
-        found.update({k: v for k, v in pattern.figures.items() if k not in found})
-    return found
 
 
 def describe_row(rank: RankComparison, row: int, lang: Lang) -> str:
@@ -276,81 +224,6 @@ def _figures(rank: RankComparison, origin: Origin) -> Figures:
             found["equal_head"] = seen.first_different
             found["equal_tail"] = seen.n_elements - 1 - seen.last_different
     return found
-
-
-def _related(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
-    """First differing matched operator, the producer, and up to three operators that inherit."""
-    rows = rank.rows
-    related: list[Related] = []
-    if origin.cause == "unmatched":
-        call = int(rows.pairing.row_call[origin.first_row])
-        related.append(
-            Related(
-                "inherited",
-                rows.pairing.name(rank.target, rank.golden, call),
-                row_figures(rank, origin.first_row),
-            )
-        )
-    if origin.producer >= 0:
-        related.append(Related("ok", rows.pairing.name(rank.target, rank.golden, origin.producer)))
-    if origin.cause == "drift":
-        call = steepest_growth(rank, origin.call)
-        if call >= 0:
-            related.append(Related("suspect", rows.pairing.name(rank.target, rank.golden, call)))
-    related += [Related("unmatched", name) for name in _alone_inside(rank, origin.call)[:3]]
-    behind = np.flatnonzero(rank.roles.call == INHERITED)
-    made_wrong = (c for c in behind[behind > origin.call].tolist() if began_at(rank, c) == origin.call)
-    for call in islice(made_wrong, 3):
-        name = rows.pairing.name(rank.target, rank.golden, call)
-        if all(r.subject != name for r in related):
-            related.append(Related("inherited", name))
-    return tuple(related)
-
-
-def _alone_inside(rank: RankComparison, call: int) -> list[str]:
-    """Calls of one side alone inside this module: what it does that the other side's does not."""
-    pairing = rank.rows.pairing
-    module = pairing.name(rank.target, rank.golden, call)
-    if rank.construct is None or parse_name(module).kind != "module":
-        return []
-    names = (
-        pairing.name(rank.target, rank.golden, other)
-        for other in np.flatnonzero(rank.roles.call == UNMATCHED).tolist()
-    )
-    return [name for name in names if module in ancestors(rank.construct, name)]
-
-
-def began_at(rank: RankComparison, call: int) -> int:
-    """The call at the end of the chain of explanations of an inherited call."""
-    seen: set[int] = set()
-    while call in rank.roles.explained_by and call not in seen:
-        seen.add(call)
-        call = rank.roles.explained_by[call]
-    return call
-
-
-def steepest_growth(rank: RankComparison, until: int) -> int:
-    """The call up to `until` whose output error grew most over its largest input error; -1 if none."""
-    rows = rank.rows
-    error = np.fmax(rows.figures["rel_l2"], rows.figures["rel_l2_at_least"])
-    is_output = _is_output(rank)
-    best, best_growth = -1, 0.0
-    row_call = rows.pairing.row_call
-    for call in range(until + 1):
-        span = slice(*np.searchsorted(row_call, [call, call + 1]))
-        inside = error[span]
-        made, given = inside[is_output[span]], inside[~is_output[span]]
-        if not len(made) or not len(given) or np.isnan(made).all() or np.isnan(given).all():
-            continue
-        growth = float(np.nanmax(made) - np.nanmax(given))
-        if growth > best_growth:
-            best, best_growth = call, growth
-    return best
-
-
-def _is_output(rank: RankComparison) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    result: np.ndarray[Any, np.dtype[np.bool_]] = rank.rows.target_sides() == OUTPUT
-    return result
 
 
 def _given_rows(rank: RankComparison, call: int) -> list[int]:

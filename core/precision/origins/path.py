@@ -53,7 +53,8 @@ def hops_of(comparison: Comparison, rank: RankComparison, origin: Origin) -> tup
             continue
         for call in there.carried:
             if source_of(comparison, place, call) == (begun, origin.call):
-                first[place] = min(first.get(place, (1 << 62, 0)), (there.clock.get(call, 0), call))
+                first[place] = there.clock.get(call, 0), call
+                break  # calls stand in order, and their times with them
     grouped: dict[tuple[int, str, int | None], list[int | None]] = {}
     for place, (time, call) in sorted(first.items(), key=lambda one: (one[1][0], one[0])):
         there = comparison.ranks[place]
