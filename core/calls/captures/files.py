@@ -55,7 +55,7 @@ def read_parameters(path: Path, root: Path, declared: Declared, is_cancelled: Is
             continue
         for tensor in tensors:
             builder.call(prefix + _WRAPPED.sub("", tensor.name, count=1) if tensor.name else "tensor")
-            _add(builder, PARAMETERS, "parameters", file, tensor)
+            _add(builder, PARAMETERS, "parameters", file.name, tensor)
         for name, value in values.items():
             builder.call(prefix + name)
             builder.value(PARAMETERS, "parameters", value)
@@ -98,12 +98,11 @@ def read_files(path: Path, root: Path, declared: Declared, is_cancelled: IsCance
     for entry in sorted(entries, key=natural_key):
         builder.call(entry)
         for side, io, name, tensor in sorted(entries[entry], key=lambda one: (one[0], natural_key(one[1]))):
-            _add(builder, side, io, builder.folder / name, tensor)
+            _add(builder, side, io, name, tensor)
     return builder.dump(path, framework="files", is_ordered=False)
 
 
-def _add(builder: CaptureBuilder, side: int, io: str, file: Path, tensor: NamedTensor) -> None:
-    name = os.path.relpath(file, builder.folder)
+def _add(builder: CaptureBuilder, side: int, io: str, name: str, tensor: NamedTensor) -> None:
     builder.tensor(side, io, tensor.file, name=name, dtype=tensor.dtype, shape=tensor.shape)
 
 

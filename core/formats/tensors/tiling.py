@@ -54,12 +54,14 @@ class Tiling:
             of_row += self._offsets(axis, at)
         if length > MAX_TABLE:  # few rows, each longer than any block
             at = np.arange(first, first + n, dtype=np.int64)
-            return of_row[at // length - rows[0]] + self._offsets(len(shape) - 1, at % length)
+            of_each: npt.NDArray[np.int64] = of_row[at // length - rows[0]]
+            return of_each + self._offsets(len(shape) - 1, at % length)
         table = _table(self, len(shape) - 1, length)
         skipped = first - int(rows[0]) * length
-        if len(rows) == 1:
-            return of_row[0] + table[skipped : skipped + n]
-        return np.add.outer(of_row, table).reshape(-1)[skipped : skipped + n]
+        if len(rows) == 1:  # part of one row: the rest of it is not needed
+            table, skipped = table[skipped : skipped + n], 0
+        found: npt.NDArray[np.int64] = np.add.outer(of_row, table).reshape(-1)
+        return found[skipped : skipped + n]
 
     def _offsets(self, axis: int, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What a coordinate of an original axis adds to the place of an element."""
