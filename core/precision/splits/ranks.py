@@ -27,9 +27,6 @@ Load = Callable[[Artifact, Artifact, PairCalls], Loaded]
 SAME_DATA = 0.02
 """Norms of inputs that differ by more (as a share) are of other data."""
 
-FIRST_CALLS = 8
-"""Calls at the start whose inputs tell whether two ranks were given the same data."""
-
 
 @dataclass(frozen=True, slots=True)
 class Regrouped:
@@ -67,14 +64,13 @@ def regroup(
         for group in _parts_of(candidate, load(candidate.target[0], candidate.golden[0], by_parts).rows):
             target_ranks = {artifact.path for artifact in group.target}
             members = [load(target, group.golden[0], by_parts) for target in group.target]
-            if groups and group.why == "numbers" and group.golden == groups[-1].golden:
-                if not _has_same_data(members[0].rows):
-                    copies += group.target
-                    found = [(couple, one) for couple, one in found if couple[0].path not in target_ranks]
-                    continue
             others = [load(group.target[0], golden, by_parts) for golden in group.golden[1:]]
             members = _marked(pair, group, members, [one.rows.golden for one in others])
             found = [(couple, one) for couple, one in found if couple[0].path not in target_ranks]
+            is_further = bool(groups) and group.why == "numbers" and group.golden == groups[-1].golden
+            if is_further and not _has_same_data(members[0].rows):
+                copies += group.target
+                continue
             found += [((t, group.golden[0]), one) for t, one in zip(group.target, members, strict=True)]
             groups.append(group)
     if not groups:
@@ -121,19 +117,24 @@ def _parts_of(candidate: RankGroup, rows: Rows) -> list[RankGroup]:
 
 
 def _has_same_data(rows: Rows) -> bool:
-    """Whether the inputs of the first calls are alike, as far as their records tell."""
+    """Whether the first inputs that every rank has whole are alike, as far as their records tell."""
     t, g = rows.pairing.target_leaf, rows.pairing.golden_leaf
     lt, lg = rows.target.leaves, rows.golden.leaves
-    for row in np.flatnonzero((t >= 0) & (g >= 0) & (rows.pairing.row_call < FIRST_CALLS)).tolist():
+    first = -1
+    for row in np.flatnonzero((t >= 0) & (g >= 0)).tolist():
         one, other = int(t[row]), int(g[row])
+        call = int(rows.pairing.row_call[row])
+        if first >= 0 and call != first:
+            break
         if lt.kind[one] != TENSOR or lt.side[one] not in (INPUT, KWARGS):
             continue
         shapes = [
             leaves.shapes[int(leaves.shape[at])] if leaves.shape[at] >= 0 else None
             for leaves, at in ((lt, one), (lg, other))
         ]
-        if shapes[0] != shapes[1]:
+        if shapes[0] != shapes[1] or row in rows.splits:
             continue
+        first = call
         both = lt.present[one] & lg.present[other]
         for column in range(4):
             if both >> column & 1:

@@ -42,6 +42,9 @@ _NUMBER = re.compile(r"\d+")
 ADDING = frozenset(("linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "embedding"))
 """APIs whose output is a partial sum where input or weight are parts along the axis that is summed over."""
 
+MAX_HEAD = 256
+"""Tensors of three axes whose last one is longer are (sequence, batch, hidden); others may be of heads."""
+
 SAME_STATISTICS = 2.0**-7
 """Statistics that agree as far as half types round are taken for those of copies."""
 
@@ -224,7 +227,7 @@ class Recogniser:
             return f"partial sum of {layout.n_parts}"
         shape = _shape(Part(self._m.one, self._m.one_root, self._m.leaf_of_one(rows, row))) or ()
         name = parse_name(rows.pairing.name(rows.target, rows.golden, int(rows.pairing.row_call[row])))
-        word = _axis_word(rows, row, layout.axis, len(shape), f"{name.path} {name.cls} {name.api}".lower())
+        word = _axis_word(rows, row, layout.axis, shape, f"{name.path} {name.cls} {name.api}".lower())
         extra = {
             "blocks": {2: ", interleaved gate/up", 3: ", q k v each"}.get(
                 layout.blocks, f", {layout.blocks} blocks each"
@@ -239,14 +242,15 @@ class Recogniser:
         return f"{word} {ranks}{extra.get(layout.kind, '')}"
 
 
-def _axis_word(rows: Rows, row: int, axis: int, n_axes: int, name: str) -> str:
+def _axis_word(rows: Rows, row: int, axis: int, shape: Shape, name: str) -> str:
+    n_axes, width = len(shape), shape[-1]
     if "embed" in name and axis == 0 and _is_weight(rows, row):
         return "vocabulary"
     if _is_weight(rows, row):
         return "column" if axis == 0 else "row"
     if axis == n_axes - 1:
         return "column"
-    return "sequence" if n_axes <= 3 else "heads"
+    return "sequence" if n_axes == 2 or n_axes == 3 and width > MAX_HEAD else f"axis {axis}"
 
 
 def _is_weight(rows: Rows, row: int) -> bool:

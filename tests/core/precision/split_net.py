@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .faulty_net import Fault, Leaf, Net
 
 Array = npt.NDArray[Any]
-HIDDEN, FFN, VOCABULARY, TOKENS = 32, 48, 96, 10
+HIDDEN, FFN, VOCABULARY, TOKENS = 32, 48, 96, 12
 HEADS, KEY_HEADS, SIZE = 8, 4, 4
 NO_FAULT = Fault()
 
@@ -43,9 +43,19 @@ class Job:
     """All ranks of one tensor-parallel job, run in step."""
 
     def __init__(
-        self, n: int, fault: Fault = NO_FAULT, at_rank: int = 0, *, is_golden: bool = False, padded: int = 0
+        self,
+        n: int,
+        fault: Fault = NO_FAULT,
+        at_rank: int = 0,
+        *,
+        is_golden: bool = False,
+        padded: int = 0,
+        by_sequence: bool = False,
+        data: int = 3,
     ) -> None:
         self.n = n
+        self.by_sequence = by_sequence and n > 1
+        self.data = data
         self.padded = padded
         self.nets = [
             Net(fault if rank == at_rank else NO_FAULT, rank=rank, is_golden=is_golden) for rank in range(n)
@@ -76,7 +86,20 @@ class Job:
         if self.n == 1:
             return x
         total = np.sum([leaf.value for leaf in x], axis=0, dtype=np.float32)
+        if self.by_sequence:
+            parts = np.split(total, self.n)
+            return [
+                net.call("Distributed._reduce_scatter_base", lambda _, part=parts[r]: part, [one])
+                for r, (net, one) in enumerate(zip(self.nets, x, strict=True))
+            ]
         return self.call("Distributed.all_reduce", lambda _: total, x)
+
+    def gathered(self, x: list[Leaf]) -> list[Leaf]:
+        """Sequence parallel: what every rank needs whole in front of a column."""
+        if not self.by_sequence:
+            return x
+        whole = np.concatenate([leaf.value for leaf in x])
+        return self.call("Distributed._all_gather_base", lambda _: whole, x)
 
     def norm(self, name: str, x: list[Leaf]) -> list[Leaf]:
         gain = self.of_ranks(name, lambda _: 1 + weight(name, HIDDEN))
@@ -90,20 +113,22 @@ class Job:
         n = self.n
         sizes = (HEADS * SIZE, KEY_HEADS * SIZE, KEY_HEADS * SIZE)
         whole = weight(f"{path}.qkv", sum(sizes), HIDDEN)
-        qkv = self.linear(x, self.of_ranks(f"{path}.qkv", lambda r: column(whole, r, n, sizes)))
+        qkv = self.linear(
+            self.gathered(x), self.of_ranks(f"{path}.qkv", lambda r: column(whole, r, n, sizes))
+        )
         q_size, k_size = HEADS // n * SIZE, KEY_HEADS // n * SIZE
 
-        def heads(first: int, size: int, copies: int) -> Callable[[Array], Array]:
-            def cut(a: Array) -> Array:
+        def heads(size: int, copies: int) -> Callable[[Array, int], Array]:
+            def cut(a: Array, first: int) -> Array:
                 part = a[:, first : first + size].reshape(len(a), -1, SIZE).transpose(1, 0, 2)
                 return np.ascontiguousarray(np.repeat(part, copies, axis=0))
 
             return cut
 
         copies = HEADS // KEY_HEADS
-        q = self.call("Tensor.permute", heads(0, q_size, 1), qkv)
-        k = self.call("Tensor.permute", heads(q_size, k_size, copies), qkv)
-        v = self.call("Tensor.permute", heads(q_size + k_size, k_size, copies), qkv)
+        q = self.call("Tensor.permute", heads(q_size, 1), qkv, 0)
+        k = self.call("Tensor.permute", heads(k_size, copies), qkv, q_size)
+        v = self.call("Tensor.permute", heads(k_size, copies), qkv, q_size + k_size)
         scores = self.call("Torch.bmm", lambda a, b: a @ b.transpose(0, 2, 1) / np.float32(2), q, k)
         shares = self.call("Functional.softmax", _softmax, scores)
         mixed = self.call("Torch.bmm", lambda a, b: a @ b, shares, v)
@@ -119,13 +144,15 @@ class Job:
     def mlp(self, path: str, x: list[Leaf]) -> list[Leaf]:
         n = self.n
         whole = weight(f"{path}.gate_up", 2 * FFN, HIDDEN)
-        both = self.linear(x, self.of_ranks(f"{path}.gate_up", lambda r: column(whole, r, n, (FFN, FFN))))
+        both = self.linear(
+            self.gathered(x), self.of_ranks(f"{path}.gate_up", lambda r: column(whole, r, n, (FFN, FFN)))
+        )
         h = self.call("NPU.npu_swiglu", _swiglu, both)
         down = weight(f"{path}.down", HIDDEN, FFN)
         return self.reduced(self.linear(h, self.of_ranks(f"{path}.down", lambda r: row(down, r, n))))
 
     def run(self) -> Job:
-        ids = np.random.default_rng(3).integers(0, VOCABULARY, TOKENS)
+        ids = np.random.default_rng(self.data).integers(0, VOCABULARY, TOKENS)
         table = weight("embed", VOCABULARY, HIDDEN)
         start = VOCABULARY // self.n
 
@@ -147,7 +174,9 @@ class Job:
             x = self.call("Tensor.__add__", lambda a, b: a + b, x, h)
         head = np.zeros((VOCABULARY + self.padded, HIDDEN), np.float32)
         head[:VOCABULARY] = weight("head", VOCABULARY, HIDDEN)
-        self.linear(self.norm("last", x), self.of_ranks("head", lambda r: column(head, r, self.n)))
+        self.linear(
+            self.gathered(self.norm("last", x)), self.of_ranks("head", lambda r: column(head, r, self.n))
+        )
         return self
 
 

@@ -99,6 +99,54 @@ def test_a_padded_vocabulary_is_compared_without_its_padding(tmp_path: Path) -> 
     assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 0)
 
 
+def test_sequence_parallel_ranks(tmp_path: Path) -> None:
+    golden = Job(1, is_golden=True)
+    done = compared(tmp_path / "same", Job(2, by_sequence=True), golden)
+    assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 0)
+    assert not any((rank.roles.call != 0).any() for rank in done.ranks)
+    found = layouts(done, 1)
+    assert found["NPU.npu_rms_norm.1.forward.output.0"] == "sequence 2 ranks"
+    assert found["Distributed._all_gather_base.1.forward.input.0"] == "sequence 2 ranks"
+    assert found["Distributed._reduce_scatter_base.1.forward.input.0"] == "partial sum of 2"
+    assert found["Distributed._reduce_scatter_base.1.forward.output.0"] == "sequence 2 ranks"
+    for number, place in enumerate(("NPU.npu_rms_norm.1.forward", "Distributed._all_gather_base.2.forward")):
+        target = Job(2, Fault("output", place, "noise"), 0, by_sequence=True)
+        done = compared(tmp_path / str(number), target, Job(1, is_golden=True))
+        assert origins(done) == [(0, place, "operator")]
+
+
+def test_copies_with_other_data_are_not_compared(tmp_path: Path) -> None:
+    """Four ranks of two-way parallel layers: the second pair is a data-parallel copy."""
+    written(tmp_path, Job(2), Job(1, is_golden=True))
+    for rank, net in enumerate(Job(2, data=4).run().nets):
+        net.write(tmp_path / "npu" / "step0" / f"rank{2 + rank}", "L1", "tensor")
+    done = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"), Settings(jobs=1))
+    assert [rank.rank for rank in done.ranks] == [0, 1]
+    assert verdicts(done)["error"] == 0
+    assert [problem.artifact for problem in done.problems] == ["step0/rank2", "step0/rank3"]
+    assert all("other data" in problem.message for problem in done.problems)
+
+
+def test_copies_with_the_same_data_are_compared_as_well(tmp_path: Path) -> None:
+    written(tmp_path, Job(2), Job(1, is_golden=True))
+    for rank, net in enumerate(Job(2).run().nets):
+        net.write(tmp_path / "npu" / "step0" / f"rank{2 + rank}", "L1", "tensor")
+    done = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"), Settings(jobs=1))
+    assert [rank.rank for rank in done.ranks] == [0, 1, 2, 3]
+    assert [group.ranks for group in done.groups] == [((0, 1), (0,)), ((2, 3), (0,))]
+    assert (verdicts(done)["error"], len(done.problems)) == (0, 0)
+
+
+def test_ranks_of_one_layout_are_compared_by_their_numbers(tmp_path: Path) -> None:
+    """The golden side recorded one rank of the same job: no parts, and the others lack a counterpart."""
+    written(tmp_path, Job(2), Job(1, is_golden=True))
+    for rank, net in enumerate(Job(2, is_golden=True).run().nets[:1]):
+        net.write(tmp_path / "one" / "step0" / f"rank{rank}", "L1", "tensor")
+    done = compare_captures(pair_of(tmp_path / "npu", tmp_path / "one"), Settings(jobs=1))
+    assert [rank.rank for rank in done.ranks] == [0]
+    assert (done.groups, [problem.kind for problem in done.problems]) == ((), ["missing"])
+
+
 @pytest.mark.parametrize(
     ("place", "how"),
     [
