@@ -193,6 +193,8 @@ def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root:
     for i in picked.tolist():
         row = int(tensors.index[i])
         split = rows.splits.get(row)
+        if row in rows.own_tokens:
+            continue
         if split is not None:
             jobs.append(TensorJob(row, side_place(split.target), side_place(split.golden)))
             continue

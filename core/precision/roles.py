@@ -377,6 +377,8 @@ class _Walk:
         source = self._tainted_call(target, golden)
         if source >= 0:
             return self._inherit(call, row, source)
+        if call in self.carried and row in self.rows.splits and self.rows.splits[row].is_sum:
+            return self._inherit(call, row, -1)  # a sum to which another rank gave what is wrong
         is_unlinked = target.leaf < 0 and golden.leaf < 0
         is_parameter = self.side[row] == PARAMETERS or is_unlinked and self._is_weight(name, row)
         is_loaded = is_parameter and not self.is_trained  # as it was read: bit by bit the same

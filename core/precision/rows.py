@@ -68,6 +68,7 @@ class Rows:
     splits: rows whose sides are made of parts. carried: side code in its collective of rows in which a
     collective of one side alone stands against the tensor of the other side that it carries. unordered: rows
     that agree in another order of heads, with their figures in the order in which the tensors are.
+    own_tokens: rows of token ids that are those of one rank, and as they should be.
     """
 
     pairing: Pairing
@@ -84,6 +85,7 @@ class Rows:
     splits: dict[int, Split] = field(default_factory=dict)
     carried: dict[int, int] = field(default_factory=dict)
     unordered: dict[int, PairMetrics] = field(default_factory=dict)
+    own_tokens: set[int] = field(default_factory=set)
 
     @property
     def n_rows(self) -> int:

@@ -40,8 +40,10 @@ def innocent(ranks: Sequence[RankComparison]) -> list[dict[int, tuple[int, int]]
     Looked at: origins at the same call of all ranks of a group, where a tensor of all of them was compared.
     """
     found: list[dict[int, tuple[int, int]]] = [{} for _ in ranks]
-    for rank in ranks:
+    for place, rank in enumerate(ranks):
         for origin in rank.roles.origins:
+            if (giver := _giver_of_sum(ranks, rank, origin)) is not None:
+                found[place][int(rank.rows.pairing.row_call[origin.first_row])] = giver
             row = _row_of(rank, origin)
             split = rank.rows.splits.get(row)
             if split is None or len(split.group[0]) < 2 or rank.rank not in (split.group[0][0], None):
@@ -55,6 +57,25 @@ def innocent(ranks: Sequence[RankComparison]) -> list[dict[int, tuple[int, int]]
                 if guilty is not None and number != guilty:
                     found[peer][call] = peers[guilty]
     return found
+
+
+def _giver_of_sum(
+    ranks: Sequence[RankComparison], rank: RankComparison, origin: Origin
+) -> tuple[int, int] | None:
+    """The origin of another rank before a sum that nothing of this rank's own explains; None for none."""
+    row = origin.first_row
+    split = rank.rows.splits.get(row)
+    if split is None or not split.target.cut.is_sum or rank.rows.side(row) in (OUTPUT, GRAD):
+        return None
+    call = int(rank.rows.pairing.row_call[row])
+    for place, other in enumerate(ranks):
+        if other is rank or other.step != rank.step or (other.rank or 0) not in split.group[0]:
+            continue
+        for cause in other.roles.origins:
+            is_sum = cause.first_row in other.rows.splits and other.rows.splits[cause.first_row].is_sum
+            if cause.call < call and not is_sum:
+                return place, cause.call
+    return None
 
 
 def _row_of(rank: RankComparison, origin: Origin) -> int:

@@ -36,6 +36,7 @@ from .group import Members, same_leaves
 from .layouts import Layout, layouts_of
 from .model import Part
 from .regroup import shape_of, split_of
+from .vocabulary import note_own_tokens
 
 _NUMBER = re.compile(r"\d+")
 
@@ -74,6 +75,7 @@ class Recogniser:
         both = np.flatnonzero((targets >= 0) & (goldens >= 0))
         kinds = rows.target.leaves.kind[targets[both]]
         both = both[(kinds == TENSOR) & (rows.golden.leaves.kind[goldens[both]] == TENSOR)]
+        layouts: dict[int, Layout] = {}
         for row in both[self._is_worth(rows, both)].tolist():
             own, other = (targets, goldens) if self._m.is_target_many else (goldens, targets)
             first = int(self._back[place if self._m.is_target_many else 0][own[row]])
@@ -85,9 +87,12 @@ class Recogniser:
             found = self._decided[key]
             if found is not None and found[0].kind != "same":
                 layout, confidence = found
+                layouts[row] = layout
                 words = self._words(rows, row, layout)
                 parts, whole = self._parts(*key)
                 rows.splits[row] = split_of(self._m, place, layout, parts, whole, words, confidence)
+        if self._m.is_target_many:
+            note_own_tokens(rows, self._m, place, layouts)
         _told_behind_sums(rows, self._m.is_target_many)
         _settle_scalars(rows, self._m)
         _note_evidence(rows)
@@ -197,6 +202,8 @@ class Recogniser:
         """An output of a call that adds up over an axis of which ranks have parts, and what is made of it."""
         call = int(rows.pairing.row_call[row])
         side, name = self._of_many(rows, row)
+        if side not in (OUTPUT, GRAD) and name.prefix in COMMUNICATION and "reduce" in name.api:
+            return True
         if side not in (OUTPUT, GRAD):
             return self._made.get(shapes) == "sum"  # the last output of that size
         if name.prefix in COMMUNICATION:

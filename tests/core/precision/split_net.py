@@ -52,7 +52,9 @@ class Job:
         padded: int = 0,
         by_sequence: bool = False,
         data: int = 3,
+        masks: bool = False,
     ) -> None:
+        self.masks = masks
         self.n = n
         self.by_sequence = by_sequence and n > 1
         self.data = data
@@ -160,13 +162,38 @@ class Job:
             here = (i >= rank * start) & (i < (rank + 1) * start)
             return np.where(here[:, None], w[np.where(here, i - rank * start, 0)], np.float32(0))
 
+        if self.masks:
+            return self.rest(self.masked_embedding(ids, table))
         x = [
             net.call("Functional.embedding", lambda i, w, r=rank: embed(i, w, r), [Leaf(ids), w])
             for rank, (net, w) in enumerate(
                 zip(self.nets, self.of_ranks("embed", lambda r: column(table, r, self.n)), strict=True)
             )
         ]
-        x = self.reduced(x)
+        return self.rest(self.reduced(x))
+
+    def masked_embedding(self, ids: Array, table: Array) -> list[Leaf]:
+        """As Megatron's layer does it, call by call: own ids, look up, set the others' rows to 0, add up."""
+        start = VOCABULARY // self.n
+        parts = self.of_ranks("embed", lambda r: column(table, r, self.n))
+        found = []
+        for rank, (net, part) in enumerate(zip(self.nets, parts, strict=True)):
+            first = rank * start
+            if self.n == 1:
+                found.append(net.call("Functional.embedding", lambda i, w: w[i], [Leaf(ids), part]))
+                continue
+            below = net.call("Tensor.__lt__", lambda i, k: i < k, [Leaf(ids), first])
+            own = net.call("Tensor.__sub__", lambda i, k: i - k, [Leaf(ids), first])
+            mask = below.value | (ids >= first + start)
+            own = net.call("Tensor.__setitem__", lambda i, m: np.where(m, 0, i), [own, Leaf(mask)])
+            rows = net.call("Functional.embedding", lambda i, w: w[i], [own, part])
+            zeroed = net.call(
+                "Tensor.__setitem__", lambda a, m: np.where(m[:, None], np.float32(0), a), [rows, Leaf(mask)]
+            )
+            found.append(zeroed)
+        return self.reduced(found)
+
+    def rest(self, x: list[Leaf]) -> Job:
         for layer in range(2):
             h = self.attention(f"layers.{layer}.attn", self.norm(f"layers.{layer}.norm", x))
             x = self.call("Tensor.__add__", lambda a, b: a + b, x, h)

@@ -115,6 +115,19 @@ def test_sequence_parallel_ranks(tmp_path: Path) -> None:
         assert origins(done) == [(0, place, "operator")]
 
 
+def test_a_vocabulary_that_is_looked_up_by_own_ids(tmp_path: Path) -> None:
+    done = compared(tmp_path / "same", Job(2, masks=True), Job(1, is_golden=True, masks=True))
+    assert verdicts(done)["error"] == 0
+    assert origins(done) == NO_ORIGIN
+    found = layouts(done, 1)
+    assert found["Functional.embedding.0.forward.output.0"] == "vocabulary 2 ranks, own tokens"
+    assert found["Distributed.all_reduce.0.forward.input.0"] == "partial sum of 2"
+    for number, place in enumerate(("Functional.embedding.0.forward", "Functional.linear.0.forward")):
+        target = Job(2, Fault("output", place, "scale"), 1, masks=True)
+        done = compared(tmp_path / str(number), target, Job(1, is_golden=True, masks=True))
+        assert origins(done) == [(1, place, "operator")]
+
+
 def test_copies_with_other_data_are_not_compared(tmp_path: Path) -> None:
     """Four ranks of two-way parallel layers: the second pair is a data-parallel copy."""
     written(tmp_path, Job(2), Job(1, is_golden=True))
