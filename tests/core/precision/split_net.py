@@ -1,4 +1,4 @@
-"""A two-layer transformer over tensor-parallel ranks in numpy, dumped as msprobe does, with a fault or none.
+"""A small transformer over tensor-parallel ranks in numpy, dumped as msprobe does, with a fault or none.
 
 Every rank computes with its own parts of the weights, as Megatron's layers do: vocabulary, column (fused q, k
 and v with fewer key heads; fused gate and up), row with an all_reduce behind it. With one rank it is the
@@ -53,7 +53,9 @@ class Job:
         by_sequence: bool = False,
         data: int = 3,
         masks: bool = False,
+        layers: int = 1,
     ) -> None:
+        self.layers = layers
         self.masks = masks
         self.n = n
         self.by_sequence = by_sequence and n > 1
@@ -194,7 +196,7 @@ class Job:
         return self.reduced(found)
 
     def rest(self, x: list[Leaf]) -> Job:
-        for layer in range(2):
+        for layer in range(self.layers):
             h = self.attention(f"layers.{layer}.attn", self.norm(f"layers.{layer}.norm", x))
             x = self.call("Tensor.__add__", lambda a, b: a + b, x, h)
             h = self.mlp(f"layers.{layer}.mlp", self.norm(f"layers.{layer}.norm2", x))
