@@ -54,7 +54,7 @@ def note_own_tokens(rows: Rows, members: Members, place: int, layouts: dict[int,
             rows.splits[output] = split
 
 
-def _own_tokens(rows: Rows, members: Members, ids: int, layout: Layout, place: int) -> np.ndarray | None:  # type: ignore[type-arg]
+def _own_tokens(rows: Rows, members: Members, ids: int, layout: Layout, place: int) -> np.ndarray | None:
     """Which tokens are this rank's; None where its ids are not what they should be."""
     roots = (
         (members.many_roots[0], members.one_root)
@@ -86,7 +86,7 @@ def _own_rows(
     rows: Rows,
     members: Members,
     output: int,
-    is_own: np.ndarray,  # type: ignore[type-arg]
+    is_own: np.ndarray,
     n_ranks: int,
 ) -> Split | None:
     target = Part(rows.target, members.many_roots[0], rows.target_row(output))
