@@ -35,7 +35,7 @@ from .shown.answer import answered, check_question, criteria_asked
 from .shown.names import measures
 from .texts import TEXTS
 from .theirs.beside import with_results
-from .theirs.run import names_of, report_of_results, results_by_round
+from .theirs.run import ADVICE, names_of, report_of_results, results_by_round
 from .verdict import Criteria
 
 SHOWN_NAMES = 8
@@ -145,7 +145,12 @@ def _results(
     """Results of other tools in rounds where no pair stands beside them."""
     paired = {pair.round for pair in pairs}
     found = results_by_round(run, options.round_name)
-    return {name: results for name, results in found.items() if name not in paired}
+    is_all = not captures_of(run)  # an advisor's text beside a capture says less than the capture
+    return {
+        name: results
+        for name, results in found.items()
+        if name not in paired and (is_all or any(one.kind not in ADVICE for one in results))
+    }
 
 
 def _of_results(

@@ -148,12 +148,13 @@ def results_of(run: Run, round_name: str) -> str:
 def _theirs(run: Run, round_name: str, tools: JobTools) -> TheirsView | None:
     """What other tools computed in a round where nothing else can be compared; None where they did not."""
     from npulse.core.analysis import AnalysisOptions
-    from npulse.core.precision.theirs.run import open_results, results_by_round
+    from npulse.core.precision.theirs.run import ADVICE, open_results, results_by_round
     from npulse.core.precision.theirs.view import theirs_view
+    from npulse.core.run.sides import captures_of
 
     found = results_by_round(run)
     artifacts = found.get(round_name) or found.get("") or []
-    if not artifacts:
+    if not artifacts or (captures_of(run) and all(one.kind in ADVICE for one in artifacts)):
         return None
     opened = open_results(
         run, artifacts, AnalysisOptions(), progress=tools.progress, is_cancelled=tools.is_cancelled

@@ -183,6 +183,17 @@ def test_what_the_advisor_says_is_a_note(tmp_path: Path) -> None:
     )
 
 
+def test_an_advice_alone_does_not_stand_before_a_capture(tmp_path: Path) -> None:
+    write_capture(tmp_path / "npu", chain())
+    before = report_of([tmp_path], AnalysisOptions()).report
+    (tmp_path / "advisor_1.txt").write_text("Line: NA\nSuspect Nodes: NA\nExpert Advice: All.\n")
+    assert report_of([tmp_path], AnalysisOptions()).report.findings == before.findings
+    write(tmp_path / "compare_result_1.csv", [row("Torch.abs.0.forward.output.0")])
+    found = report_of([tmp_path], AnalysisOptions())
+    assert found.report.summary["computed_by"] == "msprobe compare"
+    assert any("npu" in note for note in found.notes)  # the capture is named as not looked at
+
+
 def test_nan_on_both_sides_is_open_and_no_error(tmp_path: Path) -> None:
     words = dict.fromkeys(NOTHING, "Nan")
     report = told(tmp_path, row("Torch.abs.0.forward.output.0", **words, **NAN, **NAN_BENCH))
