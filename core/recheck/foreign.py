@@ -3,7 +3,8 @@ installed.
 
 That code runs in a process of its own (`core/plugins`). Nothing is known of its arithmetic, so the bound is
 measured: the call is repeated with inputs disturbed by one roundoff of the operator's dtype, and what the
-outputs then move by, MARGIN times over, is what such a dtype may leave. Checks say that it is an estimate.
+outputs then move by, MARGIN times over and two roundoffs more, is what such a dtype may leave. Checks say
+that it is an estimate.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ class References:
                 self._running[source.label] = fault
             raise
         outputs = tuple(
-            compare(made, Number(truth, Inside(roundoff), MARGIN * bound))
+            compare(made, Number(truth, Inside(roundoff), MARGIN * bound + 2 * roundoff * abs(truth)))
             for made, truth, bound in zip(given.outputs, truths, moved, strict=False)
             if isinstance(made, Tensor) and truth is not None
         )

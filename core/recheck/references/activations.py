@@ -209,11 +209,16 @@ def exponentials(x: Number, dim: Any) -> Number:
 def log_softmax(
     input: Number, dim: Any = -1, _stacklevel: int = 3, dtype: Any = None, half_to_float: bool = False
 ) -> Number:
+    """Implementations may keep x - max or max + the logarithm in the dtype, as torch on the CPU does."""
     axis = -1 if dim is None else dim
     top = input.exactly(np.max(input.value, axis=axis, keepdims=True))
     shifted = input - top
-    total = shifted.function("exp", np.exp).sum(axis, keepdims=True)
-    return shifted - total.function("log", np.log)
+    total = shifted.function("exp", np.exp).sum(axis, keepdims=True).function("log", np.log)
+    coarse = dtype_of(input.dtype)
+    if coarse is not None and coarse.mantissa_bits < 23:
+        top, total = (part.loosened(coarse.unit_roundoff) for part in (top, total))
+        shifted = (input - top).loosened(coarse.unit_roundoff)
+    return shifted - total
 
 
 def _scaled_variants(arguments: dict[str, Any]) -> Iterator[Variant]:

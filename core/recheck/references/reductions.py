@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from npulse.core.formats.tensors import dtype_of
+
 from ..number import Number
 from ..registry import Variant, reference
 from .activations import log_softmax
@@ -183,6 +185,9 @@ def cross_entropy(
     if target.dtype.startswith(("float", "bfloat")):
         raise NotImplementedError("cross_entropy of class probabilities")
     logs = log_softmax(input, 0 if input.ndim == 1 else 1)
+    coarse = dtype_of(input.dtype)
+    if coarse is not None and coarse.mantissa_bits < 23:  # made of two operators, the first one rounds
+        logs = logs.loosened(coarse.unit_roundoff)
     plain = nll_loss(logs, target, weight, None, ignore_index, None, reduction, is_all_counted)
     if not label_smoothing:
         return plain
