@@ -185,6 +185,8 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             return self._is_in_group()
         if action_id == "precision.ranks":
             return self.compared is not None and len(self.compared.comparison.ranks) > 1
+        if action_id in ("precision.pairing", "precision.recheck", "precision.modules"):
+            return self.compared is not None
         if action_id == "precision.stack":
             return self.compared is not None and self.compared.can_have_stacks
         return super().in_footer(action_id)
