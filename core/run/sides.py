@@ -26,18 +26,9 @@ from .captures import comparable_captures as comparable_captures
 from .discover import discover
 from .model import Artifact, Run
 from .paths import is_process, is_rank_folder, shown
+from .side_words import DEVICE_SCORES, GOLDEN_ROUND, GOLDEN_SCORE, GOLDEN_WORDS, TARGET_WORDS, words_of
+from .side_words import side_score as side_score
 from .tensor_names import holds_tensor_files, is_checkpoint_name, is_tensor_file
-
-_GOLDEN_WORDS = frozenset(
-    "golden gold bench benchmark ref reference standard std baseline base expected expect truth".split()
-)
-_GOLDEN_ROUND = frozenset(("golden", "gold"))
-"""Words of a round that was recorded as the reference of the others. "baseline" and the like are none: so
-people call the round that they started from, right or wrong."""
-_TARGET_WORDS = frozenset("target actual".split())
-_DEVICE_SCORES = {"cpu": 2, "gpu": 1, "cuda": 1, "npu": -1, "ascend": -1, "davinci": -1}
-_GOLDEN_SCORE, _TARGET_SCORE = 3, -2
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +104,7 @@ def _pairs_among(run: Run, kinds: frozenset[str], without: frozenset[str]) -> tu
     common = _common_golden(shared) or _golden_round(run, kinds)
     for round_ in run.rounds:
         captures = grouped(run, round_.name, round_.artifacts, kinds)
-        if round_.name in without or len(captures) == 1 and _words(round_.name) & _GOLDEN_ROUND:
+        if round_.name in without or len(captures) == 1 and words_of(round_.name) & GOLDEN_ROUND:
             continue
         target = _only_target(captures) if common is not None else None
         couples = [(target, common)] if target is not None and common is not None else _couples(captures)
@@ -137,7 +128,7 @@ def _golden_round(run: Run, kinds: frozenset[str]) -> Capture | None:
     if _common_golden(grouped(run, "", run.shared, kinds)) is not None:
         return None
     for round_ in reversed(run.rounds):
-        if _words(round_.name) & _GOLDEN_ROUND:
+        if words_of(round_.name) & GOLDEN_ROUND:
             captures = grouped(run, round_.name, round_.artifacts, kinds)
             if len(captures) == 1:
                 return captures[0]
@@ -206,20 +197,6 @@ def _as_checkpoint(side: Capture) -> Capture:
     return replace(side, artifacts=tuple(replace(a, kind=CHECKPOINT) for a in side.artifacts))
 
 
-def side_score(name: str) -> int:
-    """How golden a folder's name is: above 0 golden, below 0 target, 0 says nothing or both."""
-    words = _words(name)
-    golden, target = bool(words & _GOLDEN_WORDS), bool(words & _TARGET_WORDS)
-    if golden or target:
-        return 0 if golden and target else _GOLDEN_SCORE if golden else _TARGET_SCORE
-    scores = {_DEVICE_SCORES[word] for word in words if word in _DEVICE_SCORES}
-    return scores.pop() if len(scores) == 1 else 0
-
-
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(name)}
-
-
 def _couples(captures: Sequence[Capture]) -> list[tuple[Capture, Capture]]:
     """(target, golden) of the captures whose names make it certain.
 
@@ -266,8 +243,8 @@ def _path_without_side(capture: Capture) -> str:
     parts = capture.name.split("/")
     for i in range(len(parts) - 1, -1, -1):
         if side_score(parts[i]):
-            said = _GOLDEN_WORDS | _TARGET_WORDS | set(_DEVICE_SCORES)
-            pieces = [piece for piece in re.split(r"[\W_]+", parts[i]) if not _words(piece) & said]
+            said = GOLDEN_WORDS | TARGET_WORDS | set(DEVICE_SCORES)
+            pieces = [piece for piece in re.split(r"[\W_]+", parts[i]) if not words_of(piece) & said]
             parts[i] = "*" + "_".join(pieces)
             return "/".join(parts)
     return "/".join(parts)
@@ -300,7 +277,7 @@ def _name_score(capture: Capture) -> int:
 
 def _kind_score(capture: Capture) -> int:
     """Some kinds are made as golden ones."""
-    return _GOLDEN_SCORE if capture.artifacts[0].kind == "cann.golden" else 0
+    return GOLDEN_SCORE if capture.artifacts[0].kind == "cann.golden" else 0
 
 
 def _aligned(run: Run, target: Capture, golden: Capture) -> CapturePair:
