@@ -6,3 +6,4 @@ from .record import HandPair as HandPair
 from .record import capture_key as capture_key
 from .record import pairs_from_json as pairs_from_json
 from .record import pairs_to_json as pairs_to_json
+from .record import run_key as run_key

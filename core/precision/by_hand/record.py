@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from npulse.core.run.sides import CapturePair
@@ -32,6 +33,12 @@ def capture_key(pair: CapturePair) -> str:
     """Under which name pairs of two captures are kept: where both lie."""
     sides = ((pair.target_root, pair.target_name), (pair.golden_root, pair.golden_name))
     return " against ".join(f"{root.resolve()}: {name}" for root, name in sides)
+
+
+def run_key(run: Path) -> str:
+    """Under which name the newest pairs of a run are kept, for captures of it of which nobody said anything:
+    the next round is of the same program."""
+    return f"newest of {run.resolve()}"
 
 
 def pairs_to_json(pairs: Sequence[HandPair]) -> list[Any]:

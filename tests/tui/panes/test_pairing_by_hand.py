@@ -12,7 +12,9 @@ import pytest
 from npulse.core.precision import work
 from npulse.core.precision.by_hand import HandPair
 from npulse.core.precision.compare import Settings
+from npulse.core.precision.view import PrecisionView
 from npulse.tui.app import NpulseApp
+from npulse.tui.panes.precision.pairing_lines import Left
 from npulse.tui.panes.precision.pairing_page import PairingPage
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.screens.entry import Entry
@@ -100,6 +102,27 @@ async def test_calls_are_paired_judged_remembered_and_forgotten(
         await until(pilot, lambda: pane.shown is not before)
         pane = await compared(pilot)
         assert "by hand" not in screen_text(again) and "2 calls unmatched (w)" in screen_text(again)
+
+
+async def test_further_captures_of_the_run_take_over_what_was_paired(
+    open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path
+) -> None:
+    run = tmp_path / "archive"
+    for name in ("000-a", "001-b"):
+        write_unlike(run / name)
+    pair = HandPair(("Torch.clamp.0.forward",), ("Torch.clamp.7.forward",))
+    app = open_app(run, make_pane=partial(PrecisionPane, settings=Settings(pair_calls=by_hand)))
+    async with app.run_test(size=(100, 30)) as pilot:
+        pane = await compared(pilot)
+        assert pane.shown is not None and pane.shown.by_hand == () and isinstance(pane.shown, PrecisionView)
+        before = pane.shown
+        pane._leave_pairing(before, before.comparison.ranks[0], Left(pairs=(pair,)))
+        await until(pilot, lambda: pane.shown is not None and pane.shown is not before)
+        await pilot.press("p", "down", "enter")
+        await until(pilot, lambda: pane.shown is not None and getattr(pane.shown, "pair_index", 0) == 1)
+        pane = await compared(pilot)
+        assert isinstance(pane.shown, PrecisionView) and pane.shown.by_hand == (pair,)
+        assert pane.shown.comparison.pair.target_name != before.comparison.pair.target_name
 
 
 async def test_other_pairs_cost_no_second_reading(

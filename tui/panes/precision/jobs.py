@@ -57,11 +57,12 @@ class Kept:
     pairs: Callable[[str], Any] = lambda captures: None
     measured: dict[Any, Any] = field(default_factory=dict)
 
-    def by_hand(self, pair: CapturePair) -> tuple[HandPair, ...]:
-        """What the user said of the calls of two captures."""
-        from npulse.core.precision.by_hand import capture_key, pairs_from_json
+    def by_hand(self, pair: CapturePair, run: Path) -> tuple[HandPair, ...]:
+        """What the user said of the calls of two captures; of none yet, what was said last in this run."""
+        from npulse.core.precision.by_hand import capture_key, pairs_from_json, run_key
 
-        return pairs_from_json(self.pairs(capture_key(pair)))
+        found = self.pairs(capture_key(pair))
+        return pairs_from_json(self.pairs(run_key(run)) if found is None else found)
 
 
 def settings_of(settings: Settings, by_hand: tuple[HandPair, ...]) -> Settings:
@@ -98,7 +99,7 @@ def compare_round(
         return
     index = min(choice.pair_index, len(pairs) - 1)
     kept = kept or Kept()
-    by_hand = kept.by_hand(pairs[index])
+    by_hand = kept.by_hand(pairs[index], run.path)
     asked = settings_of(settings or Settings(), by_hand)
     asked = replace(asked, tails=tails, metrics=True, measured=kept.measured)
 

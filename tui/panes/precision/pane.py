@@ -250,10 +250,11 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             if self.compared is view:
                 self.show_row(row)
             return
-        from npulse.core.precision.by_hand import capture_key, pairs_to_json
+        from npulse.core.precision.by_hand import capture_key, pairs_to_json, run_key
 
         subject = None if row is None else str(view.table.column(SUBJECT).value(row))
-        self.shell.store.keep_hand_pairs(capture_key(view.comparison.pair), pairs_to_json(left.pairs))
+        for name in (capture_key(view.comparison.pair), run_key(view.root)):
+            self.shell.store.keep_hand_pairs(name, pairs_to_json(left.pairs))
         self.shell.notice("pairing.judging")
         self.start_again()
         if subject is not None:
@@ -322,8 +323,8 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             elif not self.show_row(self.compared.row_of_layer(subject)):
                 self.shell.notice("marks.not-here", subject=subject)
 
-        settings, kept = self.settings or Settings(), self._kept
-        page = TrendPage(self.run, lambda pair: settings_of(settings, kept.by_hand(pair)))
+        settings, kept, root = self.settings or Settings(), self._kept, self.run.path
+        page = TrendPage(self.run, lambda pair: settings_of(settings, kept.by_hand(pair, root)))
         self.shell.push_screen(page, go)
 
     def action_show_modules(self) -> None:
