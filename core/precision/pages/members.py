@@ -9,7 +9,6 @@ from npulse.core.table import Column, Table, text_column
 from npulse.core.text import Lang, say
 
 from ..compare import RankComparison
-from ..pairing import Group
 from ..verdict import VERDICTS
 from .texts import TEXTS
 
@@ -17,19 +16,10 @@ SIDES = ("target", "golden")
 _STATISTICS = ("max", "min", "mean", "norm")
 
 
-def group_at(rank: RankComparison, call: int) -> Group | None:
-    """The group at a place of the sequence."""
-    return next((group for group in rank.rows.pairing.groups if group.call == call), None)
-
-
 def members_of(rank: RankComparison, call: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Call rows of both dumps that stand at a place of the sequence."""
-    group = group_at(rank, call)
-    if group is not None:
-        return group.target_calls, group.golden_calls
     pairing = rank.rows.pairing
-    t, g = int(pairing.target_call[call]), int(pairing.golden_call[call])
-    return ((t,) if t >= 0 else ()), ((g,) if g >= 0 else ())
+    return pairing.members(call, is_target=True), pairing.members(call, is_target=False)
 
 
 def members_table(rank: RankComparison, call: int) -> Table:
@@ -91,7 +81,7 @@ def _numbers(name: str, values: list[float | None]) -> Column:
 
 def members_title(rank: RankComparison, call: int, lang: Lang) -> str:
     """What stands against what."""
-    group = group_at(rank, call)
+    group = rank.rows.pairing.group_of(call)
     if group is not None:
         n = {"n_target": len(group.target_calls), "n_golden": len(group.golden_calls)}
         return say(TEXTS, "group-of", lang, fusion=group.fusion or "-", **n)

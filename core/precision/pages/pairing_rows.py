@@ -82,8 +82,7 @@ class PairingRows:
 
     def group_of(self, line: int) -> Group | None:
         """The group that a line belongs to."""
-        call = int(self.call[line])
-        return next((group for group in self.pairing.groups if group.call == call), None)
+        return self.pairing.group_of(int(self.call[line]))
 
 
 def pairing_rows(rank: RankComparison, pairing: Pairing | None = None) -> PairingRows:

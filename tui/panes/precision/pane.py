@@ -196,8 +196,8 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
         if self.compared is None or self.row is None:
             return False
         rank, inner = self.compared.at(self.row)
-        call = int(rank.rows.pairing.row_call[inner])
-        return any(group.call == call for group in rank.rows.pairing.groups)
+        pairing = rank.rows.pairing
+        return pairing.group_of(int(pairing.row_call[inner])) is not None
 
     # ---- what opens from a row ----
 
