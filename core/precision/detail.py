@@ -94,6 +94,8 @@ def _facts(rank: RankComparison, row: int, lang: Lang) -> list[tuple[str, str]]:
         facts.append(("ratio_below_1e3_nonzero", number(rows.figure("ratio_below_1e3_nonzero", row) or 0.0)))
     if int(rows.basis[row]) != NO_BASIS:
         facts.append(("basis", BASES[int(rows.basis[row])]))
+    if (split := rows.splits.get(row)) is not None:
+        facts.append(("layout", split.layout))
     return facts
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from npulse.core.errors import UsageError
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
+from npulse.core.precision.detail import detail
 from npulse.core.precision.pairing import EVIDENCE
 from npulse.core.precision.report import report
 from npulse.core.precision.table import precision_table
@@ -86,6 +87,8 @@ def test_layouts_are_told(tmp_path: Path) -> None:
     assert found["Functional.linear.2.forward.output.0"] == "column 2 ranks, interleaved gate/up"
     assert found["Functional.linear.8.forward.output.0"] == "column 2 ranks"
     assert "Distributed.all_reduce.1.forward.output.0" not in found  # every rank has the whole of it
+    row = next(row for row, split in done.ranks[1].rows.splits.items() if split.is_sum)
+    assert ("layout", "partial sum of 2") in detail(done.ranks[1], row, "en").facts
     note = next(finding for finding in report(done).findings if finding.rule == "precision.split")
     assert "target rank 0 + 1 = golden rank 0" in note.message
     assert note.figures["n_doubtful"] == 0
