@@ -16,6 +16,7 @@ from npulse.core.views import Detail
 from .captured import tensor_jobs
 from .compare import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
+from .pairing.told import pair_words
 from .roles import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
 from .splits.view import TensorView
@@ -39,6 +40,7 @@ def detail(rank: RankComparison, row: int, lang: Lang) -> Detail:
         headline, todo = origin_message(rank, origin, lang), next_step(rank, origin, lang)
     else:
         headline, todo = _headline(rank, row, call, lang), ""
+    headline += pair_words(rank, call, lang)
     leaf = rank.rows.target_row(row)
     name = rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rank.rows.golden_row(row))
     frame = user_frame(rank.frames_of(call))
@@ -115,7 +117,8 @@ def where_lines(comparison: Comparison, rank: RankComparison, row: int, lang: La
         if int(calls[call]) < 0:
             add(side, "-")
             continue
-        byte = say(TEXTS, "at-byte", lang, n=int(dump.calls.byte[int(calls[call])]))
+        own = int(dump.leaves.call[leaf]) if leaf >= 0 else int(calls[call])  # of a group any of its calls
+        byte = say(TEXTS, "at-byte", lang, n=int(dump.calls.byte[own]))
         add(side, f"{pair.relative(dump.path)} {byte}")
         record = dump.leaf(leaf) if leaf >= 0 else None
         if record is not None and record.data_name:

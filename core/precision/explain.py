@@ -20,6 +20,7 @@ from .origins.related import began_at as began_at
 from .origins.related import each_once, related_of
 from .origins.words import carriers, made_non_finite, spread_figures, spread_text
 from .own.content import WHOLE_SHARE
+from .pairing.told import pair_words
 from .patterns import Pattern
 from .roles import ROLES, Origin
 from .row_facts import location as location
@@ -50,7 +51,10 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         rule=f"precision.{origin.cause}",
         role="origin",
         subject=subject,
-        message=origin_message(rank, origin, lang) + spread + _source(rank, origin.call, lang),
+        message=origin_message(rank, origin, lang)
+        + pair_words(rank, origin.call, lang)
+        + spread
+        + _source(rank, origin.call, lang),
         next_step=next_step(rank, origin, lang),
         source=source_line(rank.frames_of(origin.call)),
         figures={**_figures(rank, origin), **spread_figures(hops)},

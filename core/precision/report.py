@@ -17,6 +17,7 @@ from npulse.core.text import Lang, say
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
 from .own.report import beside_lines, map_lines, own_findings, own_summary
+from .pairing.told import pairing_notes
 from .parameters import look_at, parameter_findings, parameter_lines
 from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
 from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
@@ -81,6 +82,7 @@ def _of_calls(comparison: Comparison, lang: Lang) -> list[Finding]:
         *_other_content(comparison, lang),
         *plugged_findings(comparison, lang),
         *split_findings(comparison, lang),
+        *pairing_notes(comparison, AREA, lang),
         *own_findings((one for one in comparison.own.seen if one.severity == "note"), lang),
         *_notes(comparison, lang),
         *_pending(comparison, lang),

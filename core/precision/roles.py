@@ -150,6 +150,7 @@ class _Walk:
         self.upstream = Upstream(rows, links, construct)
         self.unwritten = Unwritten(rows, self.upstream)
         self.side = rows.sides()
+        self.groups = {group.call for group in self.pairing.groups}
         self.first = np.searchsorted(self.pairing.row_call, np.arange(self.pairing.n_calls + 1))
         self.modules = self._paired_modules()
         self.tainted_inside: dict[ModuleKey, int] = {}
@@ -217,6 +218,10 @@ class _Walk:
     ) -> None:
         role, verdict = self.roles.row, self.rows.verdict
         failing = [row for row in made if verdict[row] == ERROR]
+        if failing and (first := self._first_of_copy(call)) >= 0:
+            role[[row for row in made if verdict[row] in (ERROR, WARNING)]] = INHERITED
+            self._explain(call, first)
+            return
         scalar = [row for row in given if verdict[row] != PASS and self.rows.basis[row] == BY_VALUE]
         if bad and all(role[row] == UNKNOWN_ROLE for row in bad):
             self.roles.call[call] = UNKNOWN_ROLE
@@ -238,6 +243,11 @@ class _Walk:
                 self._explain(call, inner)
         elif failing:
             self._begin(call, span, given, scalar, failing)
+
+    def _first_of_copy(self, call: int) -> int:
+        """The forward that a recomputed call repeats, where that came out wrong already; or -1."""
+        first = -1 if self.pairing.recompute_of is None else int(self.pairing.recompute_of[call])
+        return first if first >= 0 and self.roles.call[first] in (ORIGIN, INHERITED) else -1
 
     def _begin(self, call: int, span: range, given: list[int], scalar: list[int], failing: list[int]) -> None:
         """The inputs agree, the output does not, and nothing inside the call was bad before."""
@@ -274,6 +284,8 @@ class _Walk:
             self._add(call, "drift", failing[0], failing[0])
 
     def _arguments_of_one_side(self, call: int, span: range) -> list[int]:
+        if call in self.groups:  # a fused operator is given other things than its parts
+            return []
         if (
             self.upstream.name(call).prefix in COMMUNICATION or self.lacks_inputs
         ):  # which buffers are masked depends on the version
@@ -299,8 +311,10 @@ class _Walk:
         self.roles.explained_by[call] = source
 
     def _has_unknown_input(self, span: range) -> bool:
+        call = int(self.pairing.row_call[span.start]) if len(span) else -1
+        unknown = (UNKNOWN_ROLE, UNMATCHED) if call in self.groups else (UNKNOWN_ROLE,)
         return any(
-            self.roles.row[row] == UNKNOWN_ROLE
+            self.roles.row[row] in unknown
             and self.side[row] not in (OUTPUT, GRAD)
             and not self.unwritten.is_unread(row)
             for row in span
@@ -375,6 +389,8 @@ class _Walk:
             return False
         target, golden = self.upstream.sources(row)
         source = self._tainted_call(target, golden)
+        if source < 0 and verdict == ERROR:
+            source = self._first_of_copy(call)
         if source >= 0:
             return self._inherit(call, row, source)
         if call in self.carried and row in self.rows.splits and self.rows.splits[row].is_sum:
@@ -456,6 +472,9 @@ class _Walk:
         for source in (target, golden):
             if source.row >= 0 and self._is_tainted(source.row):
                 return source.call
+            if source.row < 0 and source.call in self.groups:  # made inside a group, where no rows are
+                if self.roles.call[source.call] in (ORIGIN, INHERITED):
+                    return source.call
         return -1
 
     def _parameter(self, call: int, row: int) -> bool:
@@ -465,6 +484,8 @@ class _Walk:
         return self._originate(call, row, "parameter")
 
     def _is_weight(self, name: CallName, row: int) -> bool:
+        if int(self.pairing.row_call[row]) in self.groups:
+            name = self.upstream.name_of_leaf(row)
         positions = WEIGHT_POSITIONS.get(name.api)
         if positions is None or name.direction != "forward" or self.side[row] not in (INPUT, KWARGS):
             return False
@@ -479,7 +500,14 @@ class _Walk:
             return False
         if self.upstream.alone[golden.call]:
             return self.upstream.is_cleared(golden.call)
+        if golden.row < 0 or self._is_copy_of(target.call, golden.call):
+            return False
         return int(self.rows.verdict[golden.row]) in (PASS, WARNING)
+
+    def _is_copy_of(self, call: int, first: int) -> bool:
+        """Whether a call is what another one computes again: either may be taken for what made a value."""
+        of = self.pairing.recompute_of
+        return of is not None and 0 <= call and (of[call] == first or 0 <= of[call] == of[first])
 
     # -- calls of one side alone ----------------------------------------------------------------
 
@@ -571,7 +599,9 @@ class _Walk:
         return self.last_tainted if self.last_tainted > since else -1
 
     def _spread(self, call: int) -> None:
-        self.spread.add_call(int(self.pairing.target_call[call]), int(self.pairing.golden_call[call]))
+        self.spread.add_call(
+            self.pairing.members(call, is_target=True), self.pairing.members(call, is_target=False)
+        )
 
     def _taint(self, call: int) -> None:
         self._spread(call)

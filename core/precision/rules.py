@@ -36,6 +36,25 @@ RULES: tuple[Rule, ...] = (
         _SETTING,
     ),
     Rule(
+        "precision.pairing",
+        "note",
+        ("calls paired by more than their names", "未按名称配对的调用"),
+        (
+            "The graphs of both sides are not alike: calls stand against each other by operator, shapes, content, "
+            "module and order; a fused operator against the calls that do the same; a recomputed forward against the "
+            "first one. Columns pairing (0 to 1) and pairing_why say how sure each pair is.",
+            "两侧计算图不同：调用按算子、形状、内容、模块与顺序配对；融合算子与等价的多个调用配对；重计算的前向与首次前向配对。"
+            "pairing（0 到 1）与 pairing_why 列给出每一对的可信度与依据。",
+        ),
+        (
+            "1: names or a mapping; 0.95: equal inputs; 0.9: the same module; 0.8: type, shapes and order; 0.5: another "
+            "call would do as well",
+            "1：名称或映射；0.95：输入相同；0.9：同一模块；0.8：类型、形状与顺序；0.5：另有同样合适的调用",
+        ),
+        _OWN,
+        ("--pairing name: by names alone", "--pairing name：仅按名称"),
+    ),
+    Rule(
         "precision.scalar",
         "error",
         ("a scalar argument differs", "标量参数不同"),

@@ -9,6 +9,7 @@ kind; that most inputs have a known producer is taken as the sign of a full one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,13 @@ class Spread:
         self.has_apis = share is not None
         self.is_full = share is not None and share >= DENSE_SHARE
 
-    def add_call(self, target_call: int, golden_call: int) -> None:
-        """The outputs of a call that came out wrong, or of a call of one side alone behind an origin."""
-        for side, call in enumerate((target_call, golden_call)):
-            if call >= 0:
+    def add_call(self, target: Sequence[int], golden: Sequence[int]) -> None:
+        """The outputs of a call that came out wrong, or of a call of one side alone behind an origin.
+
+        target, golden: its call rows on each side: several in a group, none where that side has no such call.
+        """
+        for side, calls in enumerate((target, golden)):
+            for call in calls:
                 leaves = self._dumps[side].leaves
                 for leaf in self._dumps[side].leaf_range(call):
                     if leaves.side[leaf] == OUTPUT and leaves.kind[leaf] == TENSOR:

@@ -15,6 +15,7 @@ from npulse.core.table import Column, Table, joined_text, text_column
 from npulse.core.text import Lang
 
 from .compare import Comparison, RankComparison
+from .pairing.told import pairing_columns
 from .plugged import PluggedFigure
 from .roles import ROLES
 from .rows import BASES, COUNTS, FIGURES
@@ -38,6 +39,7 @@ def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
         _leaf_names("golden", ranks, lambda r: r.golden, lambda r: r.rows.pairing.golden_leaf),
         *_declared(ranks),
         *(_figure(name, ranks) for name in FIGURES),
+        *pairing_columns(ranks),
         *(_plugged(figure) for figure in comparison.plugged),
         _index_column(ranks),
         _text("pattern", ranks, _patterns),

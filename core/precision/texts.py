@@ -501,6 +501,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "figure-nan_golden": ("NaN on the golden side", "标杆侧 NaN 个数"),
     "figure-inf_target": ("Inf on the target side", "目标侧 Inf 个数"),
     "figure-inf_golden": ("Inf on the golden side", "标杆侧 Inf 个数"),
+    "figure-pairing": (
+        "how sure the pair of calls is: 1 by name or mapping, 0.8 by type, shape and order, 0.5 doubtful",
+        "调用配对的可信度：1 为按名称或映射，0.8 为按类型、形状与顺序，0.5 为存疑",
+    ),
+    "figure-pairing_why": ("what speaks for the pair of calls", "调用配对的依据"),
+    "figure-group": (
+        "calls of both sides that are compared as one: a fused operator and its parts",
+        "合为一组比较的两侧调用数：融合算子及其对应的多个调用",
+    ),
     "figure-nonfinite_agreeing": (
         "NaN or Inf at the same place on both sides",
         "两侧同一位置的 NaN/Inf 个数",

@@ -72,6 +72,12 @@ class Upstream:
             self._names[call] = found
         return found
 
+    def name_of_leaf(self, row: int) -> CallName:
+        """The name of the call that a row's leaf belongs to: in a group not the one that names the group."""
+        t = int(self._leaf_of[TARGET][row])
+        side, leaf = (TARGET, t) if t >= 0 else (GOLDEN, int(self._leaf_of[GOLDEN][row]))
+        return parse_name(self._dumps[side].calls.names[int(self._dumps[side].leaves.call[leaf])])
+
     def is_in_construct(self, call: int) -> bool:
         return self._construct is not None and self.name(call).full in self._construct.parents
 
@@ -111,6 +117,8 @@ class Upstream:
         passed: list[int] = []
         while leaf >= 0:
             call = self._call_of_leaf(side, leaf)
+            if call < 0:
+                break
             if not self.alone[call]:
                 return Source(leaf, call, int(self._rows_of[side][leaf]), tuple(passed))
             before = int(self._producers[side][leaf])

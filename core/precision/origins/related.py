@@ -14,6 +14,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT
 
 from ..compare import RankComparison
+from ..pairing.told import group_members
 from ..roles import INHERITED, UNMATCHED, Origin
 from ..row_facts import row_figures
 
@@ -45,6 +46,7 @@ def related_of(rank: RankComparison, origin: Origin) -> tuple[Related, ...]:
         call = steepest_growth(rank, origin.call)
         if call >= 0:
             related.append(Related("suspect", rows.pairing.name(rank.target, rank.golden, call)))
+    related += [Related("ok", name) for name in group_members(rank, origin.call)]
     related += [Related("unmatched", name) for name in _alone_inside(rank, origin.call)[:3]]
     behind = np.flatnonzero(rank.roles.call == INHERITED)
     made_wrong = (c for c in behind[behind > origin.call].tolist() if began_at(rank, c) == origin.call)

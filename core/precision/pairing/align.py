@@ -1,7 +1,8 @@
 """Graphs that are not alike: the calls of two dumps aligned by all that is known of them.
 
     copies          forwards that were computed again stand aside (`recompute`)
-    forwards        anchors by unique keys, gaps by bounded dynamic programming (`anchors`, `gaps`)
+    forwards        anchors by unique keys, groups of fused operators between them, then what is left in the
+                    gaps by bounded dynamic programming (`anchors`, `groups`, `gaps`)
     moved           what is left on both sides and is the same call in another place
     backwards       by the forwards they belong to; the others as forwards are
     copies          each against its like, or against the first forward of the other side
@@ -11,7 +12,7 @@ Where the names of both sides are equal, in one order, and nothing speaks agains
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,10 @@ import numpy.typing as npt
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, Dump
 
 from .anchors import Pairs, Side, anchor, kind_key, longest_increasing, shared_once
+from .assemble import assemble, with_copies
 from .by_name import pair_by_name
 from .gaps import fill
+from .groups import Found, Groups
 from .keys import (
     BACKWARD,
     Keys,
@@ -31,10 +34,10 @@ from .keys import (
     keys_of_both,
     shape_hashes,
 )
-from .model import CERTAIN, LIKELY, NOTHING_BESIDE, Beside, Ints, Pairing
-from .partners import BIT, Partners, evidence_of
+from .links import Feeding
+from .model import NOTHING_BESIDE, Beside, Ints, Pairing
+from .partners import Partners
 from .recompute import MARKED, copies_of
-from .sequence import LeafRows, in_order, placeholders_last
 
 
 def pair_auto(target: Dump, golden: Dump, beside: Beside = NOTHING_BESIDE) -> Pairing:
@@ -47,10 +50,12 @@ def pair_auto(target: Dump, golden: Dump, beside: Beside = NOTHING_BESIDE) -> Pa
         if not all((dump.calls.recompute == MARKED).any() for dump in (target, golden)):
             return pairing
         keys = keys_of_both((target, golden), (None, None))
-        return _with_copies(pairing, copies_of(target, keys[0]))
+        return with_copies(pairing, copies_of(target, keys[0]))
     keys = keys_of_both((target, golden), beside.constructs())
-    partners = partners_of((target, golden), keys)
-    return assemble((target, golden), keys, partners)
+    feeding = (Feeding(target), Feeding(golden))
+    partners = Partners.none(keys[0].n, keys[1].n)
+    groups = partners_of(feeding, keys, partners)
+    return assemble(feeding, keys, partners, groups)
 
 
 def names_suffice(target: Dump, golden: Dump) -> bool:
@@ -81,23 +86,41 @@ def names_suffice(target: Dump, golden: Dump) -> bool:
     return not np.isin(sides[0][2][unlike[2]], sides[1][2][unlike[2]]).any()
 
 
-def partners_of(dumps: tuple[Dump, Dump], keys: tuple[Keys, Keys], fixed: Partners | None = None) -> Partners:
-    """Partners of all calls; fixed: pairs that somebody else is sure of."""
+def partners_of(
+    feeding: tuple[Feeding, Feeding], keys: tuple[Keys, Keys], found: Partners
+) -> Sequence[Found]:
+    """Partners of all calls, put into `found`, which may hold pairs that somebody else is sure of; groups."""
     a, b = keys
-    found = fixed or Partners.none(a.n, b.n)
-    found.copies = (copies_of(dumps[0], a), copies_of(dumps[1], b))
-    firsts = [copies < 0 for copies in found.copies]
-    forward = [first & (k.direction != BACKWARD) for first, k in zip(firsts, keys, strict=True)]
+    found.copies = (copies_of(feeding[0].dump, a), copies_of(feeding[1].dump, b))
+    groups = Groups(feeding, keys, found)
+    forward = [(copies < 0) & (k.direction != BACKWARD) for copies, k in zip(found.copies, keys, strict=True)]
+    backward = [k.direction == BACKWARD for k in keys]
+    _align(keys, forward, found, is_sure_only=True)
+    groups.by_table()
+    _without(forward, groups)
     _align(keys, forward, found)
     _pair_moved(keys, forward, found)
-    backward = [k.direction == BACKWARD for k in keys]
     _by_forward(keys, backward, found)
+    groups.backwards()
+    _without(backward, groups)
     _align(keys, backward, found)
     _pair_moved(keys, backward, found)
-    return found
+    groups.leftovers()
+    return groups.found
 
 
-def _align(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: Partners) -> None:
+def _without(picks: list[npt.NDArray[np.bool_]], groups: Groups) -> None:
+    for side, pick in enumerate(picks):
+        pick[groups.members(side)] = False
+
+
+def _align(
+    keys: tuple[Keys, Keys],
+    picks: list[npt.NDArray[np.bool_]],
+    found: Partners,
+    *,
+    is_sure_only: bool = False,
+) -> None:
     a, b = (Side(k, np.flatnonzero(pick)) for k, pick in zip(keys, picks, strict=True))
     if not len(a.rows) or not len(b.rows):
         return
@@ -105,7 +128,8 @@ def _align(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: P
     _take_known(a, b, pairs, found)
     anchor(a, b, pairs)
     sure = pairs.left >= 0
-    fill(a, b, pairs)
+    if not is_sure_only:
+        fill(a, b, pairs)
     made = np.flatnonzero((pairs.left >= 0) & (found.of_target[a.rows] < 0))
     found.weak[a.rows[made]] = _is_ambiguous(a, b, pairs, sure)[made]
     found.add_all(a.rows[made], b.rows[pairs.left[made]])
@@ -190,84 +214,3 @@ def _first_forward(keys: Keys, copies: Ints) -> Ints:
         return found
     first = np.where(found >= 0, copies[found], -1)
     return np.where(first >= 0, first, found)
-
-
-# -- the pairing ----------------------------------------------------------------------------------
-
-
-def assemble(dumps: tuple[Dump, Dump], keys: tuple[Keys, Keys], partners: Partners) -> Pairing:
-    """The sequence and its rows."""
-    target, golden = dumps
-    also = _pair_copies(partners)
-    steps = placeholders_last(
-        in_order(partners.of_target.tolist(), len(golden.calls.names), also), target, golden
-    )
-    rows = LeafRows(target, golden)
-    for call, (t, g) in enumerate(zip(*steps, strict=True)):
-        rows.add_pair(call, t, g)
-    pairing = rows.pairing(steps)
-    return _told(pairing, keys, partners)
-
-
-def _pair_copies(partners: Partners) -> list[tuple[int, int]]:
-    """Copies against copies of the same forward in turn; else against the other side's first forward.
-
-    Returns (target, golden) for copies of the golden side whose target has none.
-    """
-    copies_t, copies_g = partners.copies
-    waiting: dict[int, list[int]] = {}
-    for g in np.flatnonzero((copies_g >= 0) & (partners.of_golden < 0)).tolist():
-        waiting.setdefault(int(copies_g[g]), []).append(g)
-    for t in np.flatnonzero((copies_t >= 0) & (partners.of_target < 0)).tolist():
-        first = int(partners.of_target[copies_t[t]])
-        if first < 0:
-            continue
-        like = waiting.get(first)
-        if like:
-            partners.add(t, like.pop(0))
-        else:
-            partners.of_target[t] = first
-    return [
-        (int(partners.of_golden[first]), g)
-        for first, rest in waiting.items()
-        for g in rest
-        if partners.of_golden[first] >= 0
-    ]
-
-
-def _told(pairing: Pairing, keys: tuple[Keys, Keys], partners: Partners) -> Pairing:
-    t, g = pairing.target_call, pairing.golden_call
-    confidence = np.full(pairing.n_calls, np.nan)
-    evidence = np.zeros(pairing.n_calls, np.int64)
-    both = np.flatnonzero((t >= 0) & (g >= 0))
-    bits, sure = evidence_of(keys, t[both], g[both], partners.weak[t[both]])
-    evidence[both], confidence[both] = bits, sure
-    first = _copied_steps(pairing, partners.copies)
-    copied = first >= 0
-    if copied.any():
-        paired = copied & (t >= 0) & (g >= 0)
-        evidence[paired] |= BIT["recompute"]
-        confidence[paired] = np.fmax(confidence[paired], LIKELY)
-    pairing = replace(pairing, recompute_of=first if copied.any() else None)
-    by_name = (bits & BIT["name"] > 0) & (sure == CERTAIN)
-    if by_name.all() and not copied.any():
-        return pairing
-    return replace(pairing, confidence=confidence, evidence=evidence)
-
-
-def _copied_steps(pairing: Pairing, copies: tuple[Ints, Ints]) -> Ints:
-    """For each step the step of the first forward that it repeats, on either side; -1 for all others."""
-    result = np.full(pairing.n_calls, -1, np.int64)
-    for calls, of in zip((pairing.target_call, pairing.golden_call), copies, strict=True):
-        place = np.full(len(of) + 1, -1, np.int64)
-        places = np.flatnonzero(calls >= 0)[::-1]
-        place[calls[places]] = places  # the first step of a call is written last
-        first = np.where(calls >= 0, np.append(of, -1)[calls], -1)
-        result = np.where((result < 0) & (first >= 0), place[first], result)
-    return result
-
-
-def _with_copies(pairing: Pairing, copies: Ints) -> Pairing:
-    none = np.full(int(pairing.golden_call.max(initial=-1)) + 1, -1, np.int64)
-    first = _copied_steps(pairing, (copies, none))
-    return replace(pairing, recompute_of=first if (first >= 0).any() else None)

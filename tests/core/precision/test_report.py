@@ -220,6 +220,10 @@ def by_rule(folder: Path) -> dict[str, PrecisionReport]:
             {ADD: api([ids], [tensor(Y)])},
         ),
         "above-rounding": (one_call(Y * 1.001), one_call(Y)),
+        "pairing": (
+            {ADD.replace(".0.", ".1."): api([tensor(X)], [tensor(Y)])},
+            {ADD: api([tensor(X)], [tensor(Y)])},
+        ),
         "unknown": ({ADD: api([ids], [])}, {ADD: api([ids], [])}),
     }
     return {name: two(folder / name, *sides) for name, sides in cases.items()}
