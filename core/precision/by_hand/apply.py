@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, Dump
+from npulse.core.formats.msprobe.records import TENSOR, Dump
 
 from ..pairing import CERTAIN, EVIDENCE, NOTHING_BESIDE, Beside, Group, Ints, Pairing
+from ..pairing.groups import leaf_pairs
+from ..pairing.links import Feeding
 from ..pairing.sequence import LeafRows
 from .record import HandPair
 
@@ -44,8 +46,8 @@ def with_hand_pairs(pairing: Pairing, target: Dump, golden: Dump, pairs: Sequenc
     """The pairing with these pairs in force, in their order: a later one goes before an earlier one.
 
     Calls that lose their counterpart stand alone, as do all others of a group that is broken up. A pair that
-    names a call which a dump does not have is left out: not every rank has every call. Of a group inputs
-    are compared at its first calls and outputs at its last. Cost: O(calls + rows).
+    names a call which a dump does not have is left out: not every rank has every call. A group
+    is compared at its ends, as one that was found. Cost: O(calls + rows).
     """
     places = [_places(dump) for dump in (target, golden)]
     meant = [
@@ -144,7 +146,7 @@ def _take_out(steps: _Steps, place: int, side: int, call: int) -> None:
 def _pairing(pairing: Pairing, target: Dump, golden: Dump, steps: Sequence[_Step]) -> Pairing:
     """The steps as a pairing; rows of steps that stayed are taken over."""
     first = np.searchsorted(pairing.row_call, np.arange(pairing.n_calls + 1))
-    rows = LeafRows(target, golden)
+    rows, feeding = LeafRows(target, golden), (Feeding(target), Feeding(golden))
     kept: dict[int, int] = {}
     for call, step in enumerate(steps):
         if step.place >= 0:
@@ -152,7 +154,7 @@ def _pairing(pairing: Pairing, target: Dump, golden: Dump, steps: Sequence[_Step
             for row in range(int(first[step.place]), int(first[step.place + 1])):
                 rows.add(call, int(pairing.target_leaf[row]), int(pairing.golden_leaf[row]))
         elif len(step.target) > 1 or len(step.golden) > 1:
-            for leaves in _ends(target, golden, step):
+            for leaves in leaf_pairs(feeding, step.target, step.golden):
                 rows.add(call, *leaves)
         elif step.target and step.golden:
             for leaves in _pair_leaves(target, golden, step.target[0], step.golden[0]):
@@ -189,19 +191,6 @@ def _pair_leaves(target: Dump, golden: Dump, t: int, g: int) -> Iterator[tuple[i
     """Leaves of two calls: of equal place (input 0, output 0) first; tensors left over by shape, in order."""
     left, right = list(target.leaf_range(t)), list(golden.leaf_range(g))
     yield from _matched(target, golden, left, right)
-
-
-def _ends(target: Dump, golden: Dump, step: _Step) -> Iterator[tuple[int, int]]:
-    """Leaves of a group: what its first calls are given, what its last calls give."""
-    for sides, place in (((INPUT, KWARGS), 0), ((OUTPUT,), -1)):
-        left, right = (
-            [leaf for leaf in dump.leaf_range(calls[place]) if int(dump.leaves.side[leaf]) in sides]
-            for dump, calls in ((target, step.target), (golden, step.golden))
-        )
-        for t, g in _matched(target, golden, left, right):
-            dump, leaf = (target, t) if t >= 0 else (golden, g)
-            if (t >= 0 and g >= 0) or int(dump.leaves.kind[leaf]) == TENSOR:
-                yield t, g
 
 
 def _matched(target: Dump, golden: Dump, left: list[int], right: list[int]) -> Iterator[tuple[int, int]]:

@@ -45,7 +45,9 @@ def pairing_specs(
 
         def marked(line: int) -> str | None:
             name = labels.value(line)
-            if name is None or int(labels.values[line]) not in chosen:
+            if name is None:  # within a group nothing is missing
+                return " " if int(rows.bracket[line]) != NO_GROUP else None
+            if int(labels.values[line]) not in chosen:
                 return None
             return glyphs.mark + cut_middle(safe_text(short_name(name)), side - 1, glyphs)
 
