@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +130,10 @@ def _npy(raw: bytes) -> npt.NDArray[Any]:
         raise ValueError(f"no .npy: {type(error).__name__}") from None
     if dtype.kind not in _KINDS or dtype.hasobject:
         raise ValueError(f"dtype {str(dtype)[:40]} is not compared")
-    n = 1
-    for length in shape:
-        n *= length
-    if n < 0 or n * dtype.itemsize != len(raw) - file.tell():
+    if any(type(length) is not int or not 0 <= length < 1 << 62 for length in shape):
+        raise ValueError("a length of its shape is no count")
+    n = math.prod(shape)
+    if n * dtype.itemsize != len(raw) - file.tell():
         raise ValueError("the bytes are not as many as dtype and shape say")
     flat = np.frombuffer(raw, dtype, n, file.tell())
     return flat.reshape(shape, order="F" if is_fortran else "C")

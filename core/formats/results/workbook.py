@@ -30,6 +30,11 @@ MAX_TEXT_CHARS = 1 << 29
 """Of all shared texts together."""
 MAX_SHEETS = 1_000
 
+MAX_DEPTH = 64
+"""Elements within each other; every one that is open is kept until it ends."""
+
+_MOST_BLANKS = 1 << 20
+"""Cells that are left out in front of others, in one piece: rows of 40 bytes may end in the last column."""
 _ROOM_BYTES, _MOST_PACKED = 64 << 20, 200
 """A member may unpack to 64 MB, behind that to 200 times its packed size; sheets reach about 40."""
 _PIECE_BYTES = 1 << 18
@@ -132,6 +137,7 @@ class _Book:
         sheet = _Sheet(texts)
         try:
             for _ in self._pieces(member, sheet):
+                sheet.n_blanks = 0
                 if sheet.lines:
                     yield sheet.taken()
         except _StopError as error:
@@ -158,8 +164,21 @@ class _Book:
         """Hand the member to the handler, piece by piece. Raises _StopError."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
-        parser.StartElementHandler = lambda tag, attributes: handler.begin(_local(tag), attributes)
-        parser.EndElementHandler = lambda tag: handler.end(_local(tag))
+        depth = 0
+
+        def begin(tag: str, attributes: dict[str, str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _StopError("unreadable", "its elements are nested deeper than those of any workbook")
+            handler.begin(_local(tag), attributes)
+
+        def end(tag: str) -> None:
+            nonlocal depth
+            depth -= 1
+            handler.end(_local(tag))
+
+        parser.StartElementHandler, parser.EndElementHandler = begin, end
         parser.CharacterDataHandler = handler.text
         parser.StartDoctypeDeclHandler = _no_doctype
         try:
@@ -280,10 +299,12 @@ class _SharedTexts(_Handler):
 
 @dataclass(slots=True)
 class _Sheet(_Handler):
-    """The rows of a sheet as they come. number: of the row that is read, as the spreadsheet shows it."""
+    """The rows of a sheet as they come. number: of the row that is read, as the spreadsheet shows it.
+    n_blanks: cells that were left out in front of others since it was last set to 0."""
 
     texts: list[str]
     number: int = 0
+    n_blanks: int = 0
     lines: list[int] = field(default_factory=list)
     cells: list[list[str]] = field(default_factory=list)
     _row: list[str] = field(default_factory=list)
@@ -347,6 +368,9 @@ class _Sheet(_Handler):
         if self._at < len(row):
             row[self._at] = text
         else:
+            self.n_blanks += self._at - len(row)
+            if self.n_blanks > _MOST_BLANKS:
+                raise _StopError("limit", "nearly all of its cells are blank")
             row.extend([""] * (self._at - len(row)))
             row.append(text)
 

@@ -36,6 +36,7 @@ MAX_TENSORS = 1_000_000
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 _MAX_TEXT = 200
+_MAX_BITS = 256
 _UNNAMED = ("_parameters", "_buffers", "_modules")
 """Attributes of a module that are no part of a parameter's name."""
 
@@ -49,6 +50,11 @@ class Opaque:
 
     def __init__(self) -> None:
         self.state: Any = None
+
+
+def _is_plain_int(value: Any) -> bool:
+    """Whether it is an integer that can be written in digits, which takes long for thousands of them."""
+    return type(value) is int and value.bit_length() <= _MAX_BITS
 
 
 def _make_opaque(args: tuple[Any, ...]) -> Opaque:
@@ -83,7 +89,7 @@ class _CheckpointMachine(Machine):
         target = self.stack[-1]
         if type(target) is dict:
             pairs = zip(items[::2], items[1::2], strict=True)
-            target.update((key, value) for key, value in pairs if type(key) in (str, int))
+            target.update((key, value) for key, value in pairs if type(key) is str or _is_plain_int(key))
 
     def build(self) -> None:
         state = self.stack.pop()
@@ -230,8 +236,10 @@ def _walk(value: Any) -> Iterator[tuple[str, StoredTensor | Value]]:
     todo: list[tuple[str, Any, int]] = [("", value, 0)]
     while todo:
         name, item, depth = todo.pop()
-        if isinstance(item, (StoredTensor, bool, int, float)):
+        if isinstance(item, (StoredTensor, bool, float)) or _is_plain_int(item):
             yield name, item
+        elif isinstance(item, int):
+            yield name, hex(item)[:_MAX_TEXT]
         elif isinstance(item, str):
             yield name, item[:_MAX_TEXT]
         elif isinstance(item, Opaque) and item.state is not None:

@@ -6,6 +6,7 @@ or "name = dtype" with # for remarks. Names are globs; the last that fits a call
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -91,7 +92,7 @@ def _words(name: CallName) -> Iterator[str]:
 def read_precision_map(text: str) -> PrecisionMap:
     """The map that an option means: a file of that name, else entries. UsageError, InputError with line."""
     path = Path(text)
-    if "=" in text and not path.is_file():
+    if "=" in text and not os.path.isfile(text):  # a long list is no name that a file can have
         return _from_text(text)
     if path.suffix == ".json":
         return _from_json(path)

@@ -130,6 +130,11 @@ def test_containers_that_hold_each_other_end() -> None:
     assert found.values == {"n": 3}
 
 
+def test_integers_of_thousands_of_digits_are_no_names_and_no_numbers() -> None:
+    found, _ = _read(zipped(pickled({"a": {1 << 40_000: 1}, "b": 1 << 40_000, "n": 3}), []))
+    assert found.values == {"b": hex(1 << 40_000)[:200], "n": 3}
+
+
 @given(st.sampled_from(sorted(WRITERS)), st.data())
 def test_changed_and_cut_files_are_read_or_refused(form: str, data: st.DataObject) -> None:
     content = bytearray(WRITERS[form](*_checkpoint()))

@@ -126,12 +126,15 @@ def test_no_pickle_and_no_shape_that_is_not_there(tmp_path: Path) -> None:
         padded = text.ljust(118 if len(text) < 118 else len(text)) + b"\n"
         raw = b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded + b"cos\nsystem\n."
         outputs[name] = {"array": base64.b64encode(raw).decode()}
+    bools = b"{'descr': '<f4', 'fortran_order': False, 'shape': (True, 2), }".ljust(118) + b"\n"
+    raw = b"\x93NUMPY\x01\x00" + len(bools).to_bytes(2, "little") + bools + bytes(8)
+    outputs["bools"] = {"array": base64.b64encode(raw).decode()}
     outputs["text"], outputs["none"] = {"array": "@@@"}, {"values": 3}
     path = tmp_path / "outputs.json"
     path.write_text(results(("a", outputs)))
     found = read_run_results(path)
-    assert all(output.array is None for output in found.outputs) and len(found.outputs) == 6
-    assert [problem.kind for problem in found.problems] == ["bad-tensor"] * 6
+    assert all(output.array is None for output in found.outputs) and len(found.outputs) == 7
+    assert [problem.kind for problem in found.problems] == ["bad-tensor"] * 7
 
 
 WHOLE = [

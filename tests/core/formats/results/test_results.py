@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
+import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -180,6 +182,31 @@ def test_a_cell_in_the_last_corner_costs_nothing(tmp_path: Path) -> None:
     )
     found = read_result(packed(tmp_path / "a.xlsx", far))
     assert (found.n_rows, [p.kind for p in found.problems]) == (0, ["limit"])
+
+
+def test_rows_that_are_blank_but_for_a_far_cell_end_the_sheet(tmp_path: Path) -> None:
+    sound = '<row><c t="str"><v>a</v></c><c t="str"><v>b</v></c></row>'
+    path = packed(tmp_path / "a.xlsx", sheet_of(sound, '<row><c r="XFD1"><v>1</v></c></row>' * 10_000))
+    peak, found = peak_of(lambda: read_result(path))
+    assert (found.n_rows, found.problems[-1].kind) == (1, "limit")
+    assert peak < 40 << 20  # 10,000 rows of 16,384 cells are 1.3 GB
+
+
+def test_elements_within_elements_end_the_sheet(tmp_path: Path) -> None:
+    sound = '<row><c t="str"><v>a</v></c><c t="str"><v>b</v></c></row>'
+    path = packed(tmp_path / "a.xlsx", sheet_of(sound, "<a>" * 1000))
+    found = read_result(path)
+    assert (found.n_rows, [p.kind for p in found.problems]) == (1, ["unreadable"])
+
+
+def peak_of(work: Callable[[], ResultTable]) -> tuple[int, ResultTable]:
+    """Bytes of Python objects at the highest."""
+    tracemalloc.start()
+    try:
+        found = work()
+        return tracemalloc.get_traced_memory()[1], found
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,11 @@ def test_what_is_wrong_inline(text: str) -> None:
         read_precision_map(text)
 
 
+def test_a_long_list_is_no_file_name() -> None:
+    text = ",".join(f"model.layers.{n}.attention=fp32" for n in range(300))
+    assert len(read_precision_map(text).entries) == 300
+
+
 @given(st.binary(max_size=80), st.sampled_from((".json", ".toml", ".yaml")))
 def test_no_file_raises_anything_else(
     tmp_path_factory: pytest.TempPathFactory, raw: bytes, suffix: str
