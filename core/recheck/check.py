@@ -153,6 +153,9 @@ def _bound(reference: Reference, given: Given) -> Lifted:
     if is_reversed(given.name.api) and len(positional) == 2:
         positional = positional[::-1]
     named = {**given.keywords, **{k: v for k, v in given.parameters.items() if reference.module}}
+    if not given.is_whole:  # attributes in the tool's own words: those that the reference knows
+        known = reference.parameters
+        named = {k: v for k, v in named.items() if k in known and not isinstance(v, (dict, list, str))}
     arguments = reference.bind(positional, named)
     extra = {"out_dtype"} & set(reference.parameters)
     made = next((one for one in given.outputs if isinstance(one, Tensor)), None)
@@ -165,19 +168,23 @@ def checked(lifted: Lifted, given: Given, blank: Check) -> Check:
     """The outcome: the plain call first; where its output is beyond the bound, what would explain it."""
     reference = lifted.reference
     inside, name = inside_of(reference, given)
+    sample = None
     if reference.accumulates:
         arguments, given, sample = sampled(dict(lifted.arguments), given)
-        if sample is not None:
-            found = _checked(replace(lifted, arguments=arguments), given, blank, inside, name)
-            return replace(found, outputs=sample.as_of_whole(found.outputs))
+        lifted = lifted if sample is None else replace(lifted, arguments=arguments)
     found = _checked(lifted, given, blank, inside, name)
-    lacks_weight = reference.module and not given.parameters and "weight" in reference.parameters
+    if sample is not None:
+        found = replace(found, outputs=sample.as_of_whole(found.outputs))
+    is_plain = "weight" not in lifted.arguments
+    lacks_weight = reference.module and is_plain and "weight" in reference.parameters
     if lacks_weight and found.outcome in ("implementation", "call", "coarse"):
         # a layer without a weight is rare, a capture without parameters is not
         names = (f"{given.name.full}.parameters.weight",)
         return replace(found, outcome="unknown", why="missing", missing=names, words=("", ""), outputs=())
     if found.outcome in ("implementation", "call", "coarse") and "Parallel" in given.name.cls:
         return replace(found, outcome="unknown", why="communicates", words=("", ""))
+    if given.has_attributes and found.outcome == "implementation" and not found.words[0]:
+        return replace(found, outcome="unknown", why="attributes")
     return found
 
 
@@ -328,7 +335,7 @@ def _explained(done: Check, lifted: Lifted, given: Given, inside: Inside) -> Che
         n_tried += 1
         outputs = _of_variant(variant, reference, numbers, given, lifted)
         if outputs and all(one.is_within for one in outputs):
-            if variant.is_free:
+            if variant.is_free or variant.is_call and given.has_attributes:
                 return replace(done, outcome="within", outputs=outputs, words=variant.words, tried=n_tried)
             outcome: Any = "call" if variant.is_call else "implementation"
             return replace(done, outcome=outcome, words=variant.words, tried=n_tried)

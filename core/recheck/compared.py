@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from npulse.core.calls.source import source_line
-from npulse.core.formats.tensors import TensorError
+from npulse.core.formats.msprobe.records import Dump
 from npulse.core.precision.compare import Comparison, RankComparison
 from npulse.core.progress import IsCancelled, never_cancelled
 
-from .check import check_call, of_both
-from .quant.of_call import study_of_call
+from .foreign import References
+from .one_call import Asking, OneCall, computed
 from .report import Rechecked
 
 
@@ -23,25 +20,15 @@ def recheck_compared(
     """
     pairing, pair = rank.rows.pairing, comparison.pair
     t, g = int(pairing.target_call[call]), int(pairing.golden_call[call])
-    sides = {"target": (rank.target, t), "golden": (rank.golden, g)}
-    checks = {
-        side: check_call(dump, at, pair.root_of(side), rank=rank.rank, step=rank.step, side=side)
-        for side, (dump, at) in sides.items()
-        if at >= 0
-    }
-    side = "target" if t >= 0 else "golden"
-    dump, at = sides[side]
-    study = None
-    try:
-        study = study_of_call(dump, at, pair.root_of(side), is_cancelled=is_cancelled)
-    except TensorError:
-        pass  # what cannot be read is a problem of the check already
-    told = checks[side]
-    frames = rank.frames_of(call)
-    if frames:
-        told = replace(told, source=source_line(frames))
-    golden = checks.get("golden") if side == "target" else None
-    if golden is not None:
-        told = of_both(told, golden)
-    where = pair.relative(dump.path)
-    return Rechecked(told, golden, golden is not None, where, int(dump.calls.byte[at]), study)
+
+    def of(side: str, dump: Dump, at: int) -> OneCall:
+        return OneCall(dump, at, pair.root_of(side), rank.rank, rank.step, side, pair.relative(dump.path))
+
+    golden = of("golden", rank.golden, g) if g >= 0 else None
+    one = of("target", rank.target, t) if t >= 0 else golden
+    assert one is not None  # of an entry of a pairing one side is there
+    other = golden if t >= 0 else None
+    with References(is_cancelled=is_cancelled) as references:
+        asking = Asking(references, is_cancelled=is_cancelled)
+        frames = rank.frames_of(call) or ()
+        return computed(one, other, asking, frames, has_golden=other is not None)[0]

@@ -125,7 +125,7 @@ class References:
         if found is not None:
             return _Source(found[0], f"{found[0].name}.{found[1].name}", item=found[1])
         is_api = given.name.kind == "api" and given.name.direction == "forward"
-        if is_api and not is_off() and find_spec("torch") is not None:
+        if is_api and given.is_whole and not is_off() and find_spec("torch") is not None:
             return _Source(_TORCH, "torch", item=_TORCH_ITEM)
         return None
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
+from npulse.core.calls.tensors import open_place, place_of, problem_of
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
     INPUT,
     KWARGS,
@@ -24,6 +23,8 @@ from npulse.core.formats.msprobe.records import (
     Dump,
 )
 from npulse.core.formats.tensors import Dtype, TensorError, TensorFile, dtype_of, widen
+
+from .of_tools import has_attributes, name_of, records_arguments
 
 MAX_CALL_BYTES = 1 << 30
 """All tensors of a call together, as float64. Larger calls are refused: what is computed of them is a few
@@ -59,6 +60,8 @@ class Given:
 
     outputs: in their order, None for what is no tensor; made_shapes: of every output tensor, also of those
     without a file. absent: leaf names of tensors that were not dumped. problems: files that cannot be read.
+    is_whole: its arguments are all that it was told, by the operator's own names; has_attributes: it may have
+    been told what was not recorded.
     """
 
     name: CallName
@@ -69,6 +72,8 @@ class Given:
     absent: tuple[str, ...]
     problems: tuple[Problem, ...]
     n_bytes: int
+    is_whole: bool = True
+    has_attributes: bool = False
 
     def tensors(self) -> Iterator[Tensor]:
         """All that it was given, lists opened."""
@@ -106,7 +111,7 @@ def given_of(dump: Dump, call: int, root: Path) -> Given:
             continue
         sides[side][_path_of(dump, row, side)] = value
     return Given(
-        name=parse_name(dump.calls.names[call]),
+        name=name_of(dump, call),
         positional=tuple(_as_list(_nested(sides[INPUT]))),
         keywords=_as_dict(_nested(sides[KWARGS])),
         parameters=_as_dict(_nested(sides[PARAMETERS])),
@@ -114,6 +119,8 @@ def given_of(dump: Dump, call: int, root: Path) -> Given:
         absent=tuple(reading.absent),
         problems=tuple(reading.problems),
         n_bytes=n_bytes,
+        is_whole=records_arguments(dump),
+        has_attributes=has_attributes(dump, call),
     )
 
 
@@ -150,10 +157,10 @@ class _Reading:
         leaf = self.dump.leaf(row)
         if leaf.shape is not None and 0 in leaf.shape and leaf.data_name is None:
             return Lost(leaf.name, "empty")  # the tool writes no file for them
-        if leaf.data_name is None:
+        place = place_of(self.dump, row, self.root)
+        if place is None:
             self.absent.append(leaf.name)
             return Lost(leaf.name, "tensor")
-        place = TensorPlace(self.dump.tensor_dir, leaf.data_name, self.root, leaf.dtype, leaf.shape)
         try:
             return open_place(place)
         except TensorError as error:
@@ -172,7 +179,8 @@ class _Reading:
         try:
             values = widen(file.array(), file.dtype)
         except TensorError as error:
-            place = TensorPlace(self.dump.tensor_dir, leaf.data_name or "", self.root, leaf.dtype, leaf.shape)
+            place = place_of(self.dump, row, self.root)
+            assert place is not None  # it has a file
             self.problems.append(problem_of(error, place))
             return Lost(leaf.name, "tensor")
         if file.dtype.kind == "complex":

@@ -28,6 +28,7 @@ Why = Literal[
     "failed",
     "alike",
     "communicates",
+    "attributes",
 ]
 """Why it cannot be told."""
 

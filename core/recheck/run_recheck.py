@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.calls.apis import plain_api
-from npulse.core.calls.rank import read_rank, stacks_of
-from npulse.core.calls.source import source_line
+from npulse.core.calls.captures import read_capture
+from npulse.core.calls.rank import stacks_of
 from npulse.core.errors import InputError, UsageError
 from npulse.core.files import shown_path
 from npulse.core.findings import Problem, Report
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import Dump
-from npulse.core.formats.tensors import TensorError
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -26,22 +25,22 @@ from npulse.core.progress import (
     ignore_progress,
     never_cancelled,
 )
+from npulse.core.run.captures import CHECKPOINT, COMPARABLE, FILES, captures_among
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import check_round
-from npulse.core.run.sides import CapturePair, capture_pairs, captures_of
+from npulse.core.run.sides import CapturePair, Declared, capture_pairs
 from npulse.core.text import Lang
 
-from .check import of_both
 from .foreign import References
-from .model import Check
-from .quant.of_call import study_of_call
+from .of_tools import words_of
+from .one_call import Asking, OneCall, computed
 from .report import Rechecked, report_of
 
 MAX_CALLS = 200
 SIDES = ("target", "golden")
-Checker = Callable[..., Check]
-"""As `check.check_call`."""
+KINDS = frozenset(COMPARABLE) - {CHECKPOINT, FILES, "cann.golden"}
+"""Captures that say what each call runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +64,7 @@ class Place:
     root: Path
     golden: Artifact | None = None
     golden_root: Path = Path()
+    declared: Declared = Declared()
 
 
 def recheck(
@@ -101,11 +101,11 @@ def recheck(
     names: set[str] = set()
     n_fitting = 0
     with References(reference, is_cancelled=is_cancelled) as references:
-        asking = _Asking(references, activation, scale, progress, is_cancelled)
+        asking = Asking(references, activation, scale, is_cancelled)
         for n_done, place in enumerate(places):
             progress(Progress("recheck", n_done, len(places), "ranks"))
             check(is_cancelled)
-            dump = _read(place.artifact, place.root, problems, progress, is_cancelled)
+            dump = _read(place, problems, progress, is_cancelled)
             if dump is None:
                 continue
             names.update(dump.calls.names)
@@ -113,7 +113,7 @@ def recheck(
             n_fitting += len(fitting)
             fitting = fitting[: MAX_CALLS - len(found)]
             if fitting:
-                found += _of_place(place, dump, fitting, asking, problems)
+                found += _of_place(place, dump, fitting, asking, problems, progress)
         problems += references.problems
     if not found and not problems:
         raise _no_call(opened, operator, sorted(names))
@@ -130,68 +130,43 @@ def recheck(
     return RecheckReport(told, tuple(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """How each call is computed and studied."""
-
-    checker: Checker
-    activation: str | None
-    scale: str | None
-    progress: ProgressCallback
-    is_cancelled: IsCancelled
-
-
 def _of_place(
-    place: Place, dump: Dump, calls: Sequence[int], asking: _Asking, problems: list[Problem]
+    place: Place,
+    dump: Dump,
+    calls: Sequence[int],
+    asking: Asking,
+    problems: list[Problem],
+    progress: ProgressCallback,
 ) -> Iterator[Rechecked]:
-    checker, progress, is_cancelled = asking.checker, asking.progress, asking.is_cancelled
     golden_dump = None
     if place.golden is not None:
-        golden_dump = _read(place.golden, place.golden_root, problems, progress, is_cancelled)
+        golden = replace(place, artifact=place.golden, root=place.golden_root)
+        golden_dump = _read(golden, problems, progress, asking.is_cancelled)
     at = {} if golden_dump is None else {name: i for i, name in enumerate(golden_dump.calls.names)}
     names = [dump.calls.names[call] for call in calls]
     stacks = stacks_of(dump, place.root, [], lambda path: shown_path(path, place.root), only=names)
+    rank, step = place.artifact.rank, place.artifact.step
     for n_done, (call, name) in enumerate(zip(calls, names, strict=True)):
-        check(is_cancelled)
+        check(asking.is_cancelled)
         progress(Progress("recheck", n_done, len(calls), "calls"))
-        rank, step = place.artifact.rank, place.artifact.step
-        told = checker(dump, call, place.root, rank=rank, step=step, side=place.side)
-        if stacks is not None:
-            told = replace(told, source=source_line(stacks.frames(name)))
-        golden = None
-        if golden_dump is not None and name in at:
-            golden = checker(golden_dump, at[name], place.golden_root, rank=rank, step=step, side="golden")
-            told = of_both(told, golden)
-        study = None
-        try:
-            study = study_of_call(
-                dump,
-                call,
-                place.root,
-                activation=asking.activation,
-                scale=asking.scale,
-                is_cancelled=is_cancelled,
-            )
-        except TensorError as error:
-            problem = Problem.from_error(error, place.artifact.relative)
-            problems += [] if problem in problems or told.problems else [problem]
-        has_golden = place.golden is not None
-        byte = int(dump.calls.byte[call])
-        is_asked = asking.activation is not None or asking.scale is not None
-        yield Rechecked(told, golden, has_golden, place.artifact.relative, byte, study, is_asked)
+        one = OneCall(dump, call, place.root, rank, step, place.side, place.artifact.relative)
+        other = None
+        if golden_dump is not None and place.golden is not None and name in at:
+            where = place.golden.relative
+            other = OneCall(golden_dump, at[name], place.golden_root, rank, step, "golden", where)
+        frames = () if stacks is None else stacks.frames(name)
+        told, unread = computed(one, other, asking, frames, has_golden=place.golden is not None)
+        problems += [problem for problem in unread if problem not in problems]
+        yield told
 
 
 def _read(
-    artifact: Artifact,
-    root: Path,
-    problems: list[Problem],
-    progress: ProgressCallback,
-    is_cancelled: IsCancelled,
+    place: Place, problems: list[Problem], progress: ProgressCallback, is_cancelled: IsCancelled
 ) -> Dump | None:
     try:
-        dump = read_rank(artifact.path, root, progress, is_cancelled)
+        dump = read_capture(place.artifact, place.root, place.declared, progress, is_cancelled)
     except InputError as error:
-        problems.append(Problem.from_error(error, artifact.relative))
+        problems.append(Problem.from_error(error, place.artifact.relative))
         return None
     problems += [problem for problem in dump.problems if problem not in problems]
     return dump
@@ -201,13 +176,13 @@ def places_of(run: Run, options: AnalysisOptions, side: str | None) -> list[Plac
     """The rank-steps to look at: of the newest round that holds dumps (or the one that is named) its
     captures, golden ones only where they are asked for. InputError where there is none."""
     check_round(run, options)
-    captures = [c for c in captures_of(run) if options.round_name in (None, c.round)]
-    pairs = [p for p in capture_pairs(run) if options.round_name in (None, p.round)]
+    captures = [c for c in captures_among(run, KINDS) if options.round_name in (None, c.round)]
+    pairs = [p for p in capture_pairs(run) if options.round_name in (None, p.round) and _says_calls(p, side)]
     if options.pair_name is not None:
         pairs = [p for p in pairs if p.target_name == options.pair_name]
         captures = [c for c in captures if c.name == options.pair_name]
     if not captures and not pairs:
-        hint = "capture with msprobe (PrecisionDebugger, task tensor), or name the folder that holds the dump"
+        hint = "capture tensors (msprobe task tensor, ATB, CANN), or name the folder that holds the dump"
         raise InputError("holds no dump whose calls could be computed again", path=run.path, hint=hint)
     newest = _newest_round(run, captures, pairs)
     pairs = [p for p in pairs if p.round == newest]
@@ -238,6 +213,12 @@ def _newest_round(run: Run, captures: Sequence[object], pairs: Sequence[CaptureP
     return next((r.name for r in reversed(run.rounds) if r.name in held), "")
 
 
+def _says_calls(pair: CapturePair, side: str | None) -> bool:
+    """Whether the side that is asked for says what its calls run."""
+    asked = pair.golden if side == "golden" else pair.target
+    return all(artifact.kind in KINDS for artifact in asked)
+
+
 def _of_pair(pair: CapturePair, side: str | None) -> Iterator[Place]:
     if side == "golden":
         yield from (Place(a, "golden", pair.golden_root) for a in pair.golden)
@@ -246,7 +227,8 @@ def _of_pair(pair: CapturePair, side: str | None) -> Iterator[Place]:
         if side == "target":
             yield Place(target, "target", pair.target_root)
         else:
-            yield Place(target, "target", pair.target_root, golden, pair.golden_root)
+            other = golden if golden.kind in KINDS else None
+            yield Place(target, "target", pair.target_root, other, pair.golden_root, pair.declared)
 
 
 def calls_that_fit(dump: Dump, operator: str) -> list[int]:
@@ -257,7 +239,7 @@ def calls_that_fit(dump: Dump, operator: str) -> list[int]:
         return exact
     if any(c in operator for c in "*?["):
         return [i for i, name in enumerate(names) if fnmatchcase(name, operator)]
-    return [i for i, name in enumerate(names) if _is_of_type(name, operator)]
+    return [i for i, name in enumerate(names) if operator in words_of(dump, i) or _is_of_type(name, operator)]
 
 
 def _is_of_type(full: str, operator: str) -> bool:

@@ -129,6 +129,14 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "capture at level mix or L1, and compute the product and the collective inside it by themselves",
         "以 level mix 或 L1 采集，分别重新计算其内部的乘法与通信",
     ),
+    "attributes": (
+        "its output is not that of the plain operator, and the capture does not record the attributes it was given: {beyond}",
+        "输出与默认属性的算子不符，而该采集未记录算子属性：{beyond}",
+    ),
+    "next-attributes": (
+        "look its attributes up in the graph (om or pbtxt, op_param.json), and give a reference that has them: --reference FILE.py:FUNCTION",
+        "在图（om、pbtxt、op_param.json）中查看其属性，并用 --reference FILE.py:FUNCTION 提供带这些属性的参考实现",
+    ),
     "next-alike": (
         "look at what the operator was given that no dump holds (a module's own settings, a global switch), or give a reference with --reference FILE.py:FUNCTION",
         "检查 dump 未包含的输入（模块自身设置、全局开关），或用 --reference FILE.py:FUNCTION 提供参考实现",

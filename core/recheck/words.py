@@ -39,9 +39,9 @@ def why_text(check: Check, lang: Lang) -> str:
         return say(TEXTS, "backward", lang)
     missing = tuple(name.removeprefix(f"{check.call}.") for name in check.missing)
     names = _listed(missing or tuple(p.artifact for p in check.problems))
-    return say(
-        TEXTS, check.why or "missing", lang, names=names, detail=safe_text(check.detail), size=check.detail
-    )
+    beyond = "" if check.worst is None else beyond_text(check.worst, lang)
+    values = {"names": names, "detail": safe_text(check.detail), "size": check.detail, "beyond": beyond}
+    return say(TEXTS, check.why or "missing", lang, **values)
 
 
 def several_text(checks: Sequence[Check], lang: Lang) -> str:

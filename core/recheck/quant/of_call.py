@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from npulse.core.calls.apis import plain_api
-from npulse.core.calls.tensors import TensorPlace, open_place
+from npulse.core.calls.tensors import open_place, place_of
 from npulse.core.errors import UsageError
-from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT, Dump
 from npulse.core.formats.tensors import TensorError, TensorFile, widen
 from npulse.core.progress import IsCancelled, never_cancelled
 
+from ..of_tools import name_of
 from .model import Study
 from .rows import Floats, Rows
 from .study import HIGH, LOW, study
@@ -75,7 +75,7 @@ def study_of_call(
     TensorError where the activation cannot be read.
     """
     leaves = _Leaves(dump, call, root)
-    name = parse_name(dump.calls.names[call])
+    name = name_of(dump, call)
     api = plain_api(name.api.rpartition(".")[2]) if name.kind == "api" else ""
     form = FORMS.get(api, MODULE if name.kind == "module" else _Form())
     is_own = api in BY_ITSELF or leaves.first(MODULE.scale) is not None
@@ -143,12 +143,8 @@ class _Leaves:
 
     def file(self, row: int) -> TensorFile | None:
         """A leaf's tensor, nothing of it read; None where none was dumped."""
-        leaf = self._dump.leaf(row)
-        if leaf.kind != "tensor" or leaf.data_name is None:
-            return None
-        return open_place(
-            TensorPlace(self._dump.tensor_dir, leaf.data_name, self._root, leaf.dtype, leaf.shape)
-        )
+        place = place_of(self._dump, row, self._root)
+        return None if place is None else open_place(place)
 
     def value(self, keyword: str, position: int) -> object:
         """A plain argument by keyword or position; None where it was not given."""
