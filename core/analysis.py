@@ -47,7 +47,8 @@ class AnalysisOptions:
     before any operator. precision_map: what computes in which dtype, as `k=v,...` or the path of a file.
     ranks: which target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1").
     dtype, shape: of raw elements, as the user writes them. fusion_rule: a file that names the original
-    operators of compiled ones.
+    operators of compiled ones. pairing: "auto", or "name" where equal names alone pair calls. mappings:
+    mapping files of calls, modules or APIs, which go before both.
     """
 
     lang: Lang = "en"
@@ -80,6 +81,8 @@ class AnalysisOptions:
     dtype: str | None = None
     shape: str | None = None
     fusion_rule: Path | None = None
+    pairing: str = "auto"
+    mappings: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

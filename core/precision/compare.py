@@ -13,6 +13,7 @@ from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.mapping import MappingFile
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
 from npulse.core.formats.tensors import Dtype
 from npulse.core.plugins.metrics import metrics
@@ -29,6 +30,7 @@ from npulse.core.scale import open_executor, ordered_results
 from npulse.core.tails import Tails
 
 from . import remember
+from .by_hand.mapping import mapping_problems
 from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes
 from .captured import tensor_jobs as tensor_jobs
 from .collectives import Walk, carry_through_collectives
@@ -117,10 +119,12 @@ class Settings:
     steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype. ranks: which
     target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1"). measured: where
     measurements are kept for the next comparison of the same captures; None keeps nothing. sample: large
-    tensors are read in part, nothing is looked at closer or kept, and what agrees is unknown, no pass."""
+    tensors are read in part, nothing is looked at closer or kept, and what agrees is unknown, no pass.
+    mappings: the files that `pair_calls` goes by; what they name and no dump has is a problem."""
 
     criteria: Criteria = Criteria()
     pair_calls: PairCalls = pair_auto
+    mappings: tuple[MappingFile, ...] = ()
     jobs: int = 0
     cluster: str | None = None
     second_read: bool = True
@@ -190,6 +194,7 @@ def compare_captures(
         pair, couples, candidates, settings, problems, progress, is_cancelled
     )
     problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
+    problems += mapping_problems(settings.mappings, [(one.rows.target, one.rows.golden) for one in loaded])
     problems += dict.fromkeys(p for one in loaded for p in one.problems)  # ranks may share a golden dump
     told = settings.precision_map
     judged = tuple(judge_by(told, one.rows, one.tensors, one.construct) for one in loaded) if told else ()

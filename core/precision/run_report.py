@@ -28,6 +28,7 @@ from npulse.core.run.sides import (
 from npulse.core.text import Lang, say
 
 from .alone import check_alone
+from .by_hand.mapping import way_to_pair
 from .compare import Comparison, Settings, compare_captures
 from .mixed.dtype_map import read_precision_map
 from .report import AREA, report
@@ -282,8 +283,11 @@ def settings_of(options: AnalysisOptions) -> Settings:
     """How to compare what the options of a command ask for. UsageError for criteria that cannot be meant."""
     criteria = Criteria.parse(options.criteria) if options.criteria else Criteria()
     criteria = criteria_asked(criteria, options)
+    pair_calls, mappings = way_to_pair(options.pairing, options.mappings)
     return Settings(
         criteria=criteria,
+        pair_calls=pair_calls,
+        mappings=mappings,
         metrics=options.tables or bool(criteria.plugged),
         jobs=options.jobs,
         cluster=options.cluster,

@@ -65,6 +65,8 @@ def precision(
     dtype: p.DtypeOption = None,
     shape: p.ShapeOption = None,
     fusion_rule: p.FusionRuleOption = None,
+    pairing: p.PairingOption = "auto",
+    mapping: p.MappingOption = None,
     baseline: p.GoldenBaselineOption = None,
     verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
@@ -88,6 +90,8 @@ def precision(
         dtype=dtype,
         shape=shape,
         fusion_rule=fusion_rule,
+        pairing=pairing,
+        mappings=tuple(mapping or ()),
         baseline=baseline,
         verbosity=verbosity,
     )

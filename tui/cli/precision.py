@@ -32,6 +32,8 @@ class PrecisionOptions:
     dtype: str | None = None
     shape: str | None = None
     fusion_rule: Path | None = None
+    pairing: str = "auto"
+    mappings: tuple[Path, ...] = ()
     baseline: str | None = None
     verbosity: int = 2
 
@@ -51,6 +53,8 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
         "dtype": own.dtype,
         "shape": own.shape,
         "fusion_rule": own.fusion_rule,
+        "pairing": own.pairing,
+        "mappings": own.mappings,
     }
     paths, document = _without_config(paths, own)
     target, golden = _sides(paths, own)

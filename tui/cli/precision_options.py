@@ -59,6 +59,13 @@ VerbosityOption = Annotated[
         "-v", "--verbosity", min=0, max=3, help="0: the first finding; 1: no notes; 2: all; 3: all figures."
     ),
 ]
+PairingOption = Annotated[
+    str, typer.Option("--pairing", help="How calls are paired: auto, or name for equal names alone.")
+]
+MappingOption = Annotated[
+    list[Path] | None,
+    typer.Option("--mapping", help="msprobe's data, cell or api mapping YAML; several are read in turn."),
+]
 GoldenBaselineOption = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,8 @@
 
 from .apply import PairedByHand as PairedByHand
 from .apply import with_hand_pairs as with_hand_pairs
+from .mapping import PairedByMapping as PairedByMapping
+from .mapping import mapping_problems as mapping_problems
 from .record import HandPair as HandPair
 from .record import capture_key as capture_key
 from .record import pairs_from_json as pairs_from_json

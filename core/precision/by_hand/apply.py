@@ -42,12 +42,15 @@ class _Step:
     fusion: str = ""
 
 
-def with_hand_pairs(pairing: Pairing, target: Dump, golden: Dump, pairs: Sequence[HandPair]) -> Pairing:
+def with_hand_pairs(
+    pairing: Pairing, target: Dump, golden: Dump, pairs: Sequence[HandPair], evidence: int = HAND
+) -> Pairing:
     """The pairing with these pairs in force, in their order: a later one goes before an earlier one.
 
     Calls that lose their counterpart stand alone, as do all others of a group that is broken up. A pair that
     names a call which a dump does not have is left out: not every rank has every call. A group
-    is compared at its ends, as one that was found. Cost: O(calls + rows).
+    is compared at its ends, as one that was found. evidence: bits of EVIDENCE, who says so.
+    Cost: O(calls + rows).
     """
     places = [_places(dump) for dump in (target, golden)]
     meant = [
@@ -59,7 +62,7 @@ def with_hand_pairs(pairing: Pairing, target: Dump, golden: Dump, pairs: Sequenc
         return pairing
     steps = _steps(pairing)
     for t, g in meant:
-        _put(steps, pairing, t, g)
+        _put(steps, evidence, t, g)
     ordered = [step for at in sorted(steps.at) for step in steps.at[at]]
     return _pairing(pairing, target, golden, ordered)
 
@@ -105,7 +108,7 @@ def _steps(pairing: Pairing) -> _Steps:
     return _Steps(at, of)
 
 
-def _put(steps: _Steps, pairing: Pairing, target: tuple[int, ...], golden: tuple[int, ...]) -> None:
+def _put(steps: _Steps, evidence: int, target: tuple[int, ...], golden: tuple[int, ...]) -> None:
     """One pair in force: its calls leave their steps; the new step stands where the target's was."""
     where = [steps.of[0].get(call) for call in target] + [steps.of[1].get(call) for call in golden]
     known = [place for place in where if place is not None]
@@ -118,7 +121,7 @@ def _put(steps: _Steps, pairing: Pairing, target: tuple[int, ...], golden: tuple
         return
     if target and golden:
         last = steps.of[0].get(target[-1])
-        new = [_Step(target, golden, -1, CERTAIN, HAND)]
+        new = [_Step(target, golden, -1, CERTAIN, evidence)]
         place = known[0] if last is None else last
     else:
         new = [_Step((call,), (), -1) for call in target] + [_Step((), (call,), -1) for call in golden]

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from npulse.core.formats.msprobe.mapping import COMMENT as COMMENT
 from npulse.core.formats.msprobe.records import TENSOR
 
 from ..compare import RankComparison
 from .apply import HAND, with_hand_pairs
 from .record import HandPair
 
-COMMENT = "# npulse: "
-"""Before a pair as JSON, `[[target names], [golden names]]`; everybody else skips the line."""
 _HEAD = (
     "# Calls of the target (left) and of the golden side (right) that were paired by hand.",
     "# msprobe compare -dm FILE reads the lines below; npulse reads the comments as well.",
@@ -35,7 +34,9 @@ def mapping_lines(
         for target, golden in _leaves(rank, new):
             if target not in seen:  # keys of a mapping are unique
                 seen.add(target)
-                yield f"{json.dumps(target)}: {json.dumps(golden)}\n"
+                # YAML knows no pairs of half surrogates
+                one, other = (json.dumps(name, ensure_ascii=False) for name in (target, golden))
+                yield f"{one}: {other}\n"
 
 
 def _leaves(rank: RankComparison, new: Sequence[HandPair]) -> Iterator[tuple[str, str]]:
