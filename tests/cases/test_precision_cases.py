@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.api import PrecisionReport, compare
 from npulse.core.precision.alone import check_alone
+from npulse.core.precision.run_report import report_of
 from npulse.core.run.discover import discover
 
 from .values import expected
@@ -197,4 +199,9 @@ def test_c16_permuted_weights_are_found_by_their_checksum(shared: Path) -> None:
     call = "Module.decoder.layers.0.self_attention.linear_qkv.ColumnParallelLinear.forward.0"
     assert found[f"{call}.input.0"]["verdict"] == "pass"
     assert roles_of(report, operator="core_attention") == {"inherited"}
+    # what code between two captured modules made is no data that the runs were given
+    both = [case / "target", case / "golden"]
+    asked = report_of(both, AnalysisOptions(inputs=True)).report
+    assert [f.subject for f in asked.findings] == [want["first_difference"]]
+    assert (asked.counts["inputs"], asked.counts["parameters"]) == (1, 1)
     assert [f.subject for f in report.findings if f.role == "origin"] == [want["first_difference"]]

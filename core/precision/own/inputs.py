@@ -51,7 +51,7 @@ def inputs_report(
 ) -> Report:
     """Which inputs and parameters are equal, and which differ in which elements.
 
-    Data: what the first call that computes was given, what a module that no other holds was given, and
+    Data: what the first call that computes was given, what the first module that no other holds was given, and
     integers (masks, labels) as long as all before them agrees. Only these tensors are read. InputError where
     no rank-step of both can be, Cancelled.
     """
@@ -146,6 +146,7 @@ def _rows(one: Loaded) -> tuple[list[int], list[int], list[int]]:
     leaves = rows.target.leaves
     data, later, parameters = list[int](), list[int](), list[int]()
     seen: set[str] = set()
+    net = _net(one)
     for row in np.flatnonzero(t >= 0).tolist():
         leaf = int(t[row])
         if leaves.kind[leaf] != TENSOR or leaves.side[leaf] not in (INPUT, KWARGS, PARAMETERS):
@@ -157,13 +158,24 @@ def _rows(one: Loaded) -> tuple[list[int], list[int], list[int]]:
                 seen.add(key)
                 parameters.append(row)
             continue
-        is_outermost = one.construct is not None and one.construct.parents.get(name, "") is None
-        is_outermost = is_outermost and name.startswith(("Module.", "Cell."))
-        if leaf in first[0] or int(g[row]) in first[1] or is_outermost:
+        if leaf in first[0] or int(g[row]) in first[1] or net and name.startswith(net):
             data.append(row)
         elif made_by[leaf] < 0 and _is_whole(rows.target, leaf):
             later.append(row)
     return data, later, parameters
+
+
+def _net(one: Loaded) -> str:
+    """How the names of the first module that no other holds begin, "" without one.
+
+    Only the first: where single modules were captured each stands alone, and what later ones were given may
+    have been made by code between them.
+    """
+    parents = one.construct.parents if one.construct is not None else {}
+    for name in one.rows.target.calls.names:
+        if name.startswith(("Module.", "Cell.")) and ".forward" in name and parents.get(name, "") is None:
+            return name.partition(".forward")[0] + ".forward"
+    return ""
 
 
 def _parameter_key(dump: Dump, leaf: int, name: str) -> str:

@@ -15,6 +15,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, CallName
 from npulse.core.run.sides import CapturePair
 
+from ..roles import INHERITED
 from ..rows import BY_STATISTICS, BY_VALUE
 from ..verdict import PASS, REASON, UNKNOWN
 from .model import Captured, Seen
@@ -61,8 +62,8 @@ def check_runs(rank: RankComparison, where: Captured, *, is_same_program: bool) 
     other = is_made_other | calls_with(~made & ~equal & ~is_open)
     other |= (pairing.target_call < 0) | (pairing.golden_call < 0)
     found = [call for call in np.flatnonzero(starts_here).tolist() if _can_begin(rank, call)]
-    if not found or other[: found[0]].any():
-        return None
+    if not found or other[: found[0]].any() or rank.roles.call[found[0]] == INHERITED:
+        return None  # a collective gives what a peer brought to it
     whole = np.flatnonzero(calls_with(made)[: found[0]] & ~calls_with(made & ~equal)[: found[0]])
     if not is_same_program and sum(_is_telling(_name(rank, call)) for call in whole.tolist()) < TELLING_CALLS:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,22 @@ def test_other_data_is_named_by_its_elements(tmp_path: Path, mode: str) -> None:
 def test_other_labels_are_data_while_all_before_agrees(tmp_path: Path) -> None:
     (one,) = inputs(tmp_path, "tensor", labels=IDS + 1).findings
     assert (one.rule, one.subject) == ("precision.input-data", f"{LOSS}.input.1")
+
+
+@pytest.mark.parametrize("parent", [None, "Module.model.Net.forward.0"])
+def test_modules_captured_one_by_one_have_data_in_the_first(tmp_path: Path, parent: str | None) -> None:
+    """Each stands alone; only where an outer module is known there is a net, whatever was called before it."""
+    x, made = TABLE[:3], random(7, 3, 16)
+    first, second = INNER, "Module.model.act.GELU.forward.0"
+    for side, z in (("a", made), ("b", made * 2)):
+        calls: Calls = {first: ([x], [x @ W]), second: ([z], [random(8, 3, 16)])}
+        if parent is not None:
+            calls = {"Torch.zeros_like.0.forward": ([x], [x * 0]), "Torch.exp.0.forward": ([x], [x + 1])}
+            calls[parent] = ([z], [x @ W])
+        folder = write(tmp_path / side / "step0" / "rank0", calls)
+        (folder / "construct.json").write_text(json.dumps(dict.fromkeys(calls)))
+    found = report_of([tmp_path / "a", tmp_path / "b"], AnalysisOptions(inputs=True)).report
+    assert [f.subject for f in found.findings] == ([] if parent is None else [f"{parent}.input.0"])
 
 
 def test_a_weight_that_was_rounded_is_a_warning_and_another_one_an_error(tmp_path: Path) -> None:
