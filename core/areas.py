@@ -213,8 +213,9 @@ def area_of(area_id: str) -> Area:
 BESIDE: Mapping[str, tuple[str, str]] = {
     "environment": ("Environment", "环境"),
     "plugin": ("Plug-ins", "插件"),
+    "recheck": ("Recheck", "复算"),
 }
-"""What a check-up tells beside the areas: titles, (en, zh)."""
+"""What a check-up or a report tells beside the areas: titles, (en, zh)."""
 
 
 def area_title(area_id: str, lang: Lang) -> str:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from npulse.core.analysis import AreaReport
+from npulse.core.areas import BESIDE
 from npulse.core.criteria import AreaState, CheckUp, CriterionResult
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Report, Verdict, worst_verdict
-from npulse.core.plugins.protocols import OWN_AREA
 from npulse.core.text import Lang, safe_text, say
 
 from .causes import first_of, state_of_all, with_distrust
@@ -105,7 +105,7 @@ def _area_state(
     missing, next_step = _missing(facts, area, told, results, lang, is_recorded)
     origin = _origin(told)
     if told and (state in ("fail", "warn") and origin is not None or state != "pass" and not next_step):
-        if area not in (OWN_AREA, "environment"):
+        if area not in BESIDE:
             next_step = area_command(facts, command_of(area), reports[-1].round)
         elif origin is not None:  # no command shows more of it
             next_step = origin.next_step

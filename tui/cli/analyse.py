@@ -42,7 +42,7 @@ def run_analysis(
 
     limit_blas_threads()
     lang = chosen_lang(options.lang)
-    is_whole = _is_whole(options, paths)
+    is_whole = is_whole_file(options, paths)
     # a wrong one is told before the work
     format_name = "" if is_whole else chosen_format(options.format_name, options.output)
     paths = [opened(path) for path in paths]
@@ -60,7 +60,7 @@ def run_analysis(
     return written(told_at(found.report, verbosity), format_name, options, paths)
 
 
-def _is_whole(options: AnalyseOptions, paths: Sequence[Path]) -> bool:
+def is_whole_file(options: AnalyseOptions, paths: Sequence[Path]) -> bool:
     """Whether the file is a page, JUnit or a workbook; what is wrong with it is told before the work."""
     from npulse.core.report import is_whole_alone, refuse_early
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from npulse.core.errors import UsageError
 from npulse.core.text import clock_text, columns_of, safe_text
 
-from .analyse import run_analysis, written
+from .analyse import is_whole_file, run_analysis, written, written_whole
 from .options import AnalyseOptions, check_seconds, chosen_format, chosen_lang, emit, talk
 
 if TYPE_CHECKING:
@@ -45,18 +45,19 @@ def run_device(
 
 
 def _now(options: AnalyseOptions, interval_s: float | None, count: int | None) -> int:
-    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.analysis import AnalysisOptions, AreaReport
     from npulse.core.device.live import LiveDevices
     from npulse.core.device.report import report
     from npulse.core.device.run_report import settings_of
 
     lang = chosen_lang(options.lang)
-    format_name = chosen_format(options.format_name, options.output)
+    is_whole = is_whole_file(options, ())
+    format_name = "" if is_whole else chosen_format(options.format_name, options.output)
     n_looks = count if count is not None else 1 if interval_s is None else None
     live = LiveDevices(settings_of(AnalysisOptions(criteria=options.criteria)))
-    is_shown = n_looks != 1 and format_name == "text"
+    is_shown = n_looks != 1 and format_name in ("", "text")
     found: Devices | None = None
-    told: set[tuple[str, object, str]] = set()
+    known: set[tuple[str, object, str]] = set()
     is_interrupted = False
     done = 0
     try:
@@ -66,12 +67,16 @@ def _now(options: AnalyseOptions, interval_s: float | None, count: int | None) -
             found = live.look()
             done += 1
             if is_shown:
-                _show(found, lang, told)
+                _show(found, lang, known)
     except KeyboardInterrupt:
         is_interrupted = True
     if found is None:
         return INTERRUPTED
-    code = written(report(found, lang=lang, tables=options.tables), format_name, options, ())
+    told = report(found, lang=lang, tables=options.tables or is_whole)
+    if is_whole:
+        code = written_whole("device", AreaReport("", "", told), options, ())
+    else:
+        code = written(told, format_name, options, ())
     if is_interrupted:
         return INTERRUPTED
     state = found.sources[-1].snapshot.state

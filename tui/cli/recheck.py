@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from npulse.core.errors import UsageError
 
-from .analyse import asked_of, written
+from .analyse import asked_of, is_whole_file, written, written_whole
 from .options import AnalyseOptions, chosen_format, chosen_lang, opened
 from .progress import end_progress, stderr_progress
 
@@ -22,10 +23,12 @@ def run_recheck(
     reference: str | None,
 ) -> int:
     """The report over the calls that a word means; returns the exit code."""
+    from npulse.core.analysis import AreaReport
     from npulse.core.recheck.run_recheck import recheck
 
     lang = chosen_lang(options.lang)
-    format_name = chosen_format(options.format_name, options.output)
+    is_whole = is_whole_file(options, [run])
+    format_name = "" if is_whole else chosen_format(options.format_name, options.output)
     if options.criteria is not None:
         raise UsageError(
             "recheck has no criteria: its bounds follow from the dtype", hint="leave --criteria out"
@@ -35,7 +38,7 @@ def run_recheck(
         found = recheck(
             path,
             operator,
-            options=asked_of(options),
+            options=replace(asked_of(options), tables=options.tables or is_whole),
             side=side,
             activation=activation,
             scale=scale,
@@ -44,4 +47,6 @@ def run_recheck(
         )
     finally:
         end_progress()
+    if is_whole:
+        return written_whole("recheck", AreaReport("", "", found.report), options, [path])
     return written(found.report, format_name, options, [path])

@@ -49,9 +49,12 @@ def test_without_npu_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert "npu-smi is not here" in out and "npulse device FILE" in out
 
 
-def test_strict_counts_warnings(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_strict_counts_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     play("throttled", monkeypatch)
     assert run(["device", "--now", "--strict"]) == 1
+    page = tmp_path / "cards.html"
+    assert run(["device", "--now", "--strict", "-o", str(page)]) == 1
+    assert "<html" in page.read_text()
     assert "1,200 of 1,800 MHz" in capsys.readouterr().out
 
 

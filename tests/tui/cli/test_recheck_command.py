@@ -74,3 +74,13 @@ def test_masked_it_shows_no_name(capsys: Capture) -> None:
     ]
     assert run([*words, "--mask"]) == 0
     assert "qkv_proj" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["html", "xml", "xlsx"])
+def test_a_page_junit_or_a_workbook(suffix: str, dump: Path, tmp_path: Path, capsys: Capture) -> None:
+    to = tmp_path / f"told.{suffix}"
+    assert run(["recheck", "*", str(dump), "-o", str(to)]) == 1
+    content = to.read_bytes()
+    assert suffix == "xlsx" and content[:2] == b"PK" or SOFTMAX.encode() in content
+    assert run(["recheck", "*", str(dump), "-o", str(dump / f"told.{suffix}")]) == 2
+    assert "not written into the run" in capsys.readouterr().err
