@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +14,6 @@ from .model import CERTAIN, LIKELY, Group, Ints, Pairing
 from .partners import BIT, Partners, evidence_of
 from .sequence import LeafRows, Steps, in_order, placeholders_last
 
-_Members = tuple[tuple[int, ...], tuple[int, ...]]
-
 
 def assemble(
     feeding: tuple[Feeding, Feeding], keys: tuple[Keys, Keys], partners: Partners, groups: Sequence[Found]
@@ -23,19 +21,17 @@ def assemble(
     """The sequence and its rows."""
     target, golden = feeding[0].dump, feeding[1].dump
     together = {(g.target[-1], g.golden[-1]): g for g in groups}
-    members = [{c for g in groups for c in (g.target, g.golden)[side][:-1]} for side in (0, 1)]
-    copied = _copied_groups(partners, groups, members)
-    also = _pair_copies(partners, members)
-    steps = placeholders_last(
-        _without(in_order(partners.of_target.tolist(), len(golden.calls.names), also), members),
-        target,
-        golden,
-    )
+    copied = _copied_groups(partners, groups)
+    also = _pair_copies(partners)
+    steps = in_order(partners.of_target.tolist(), len(golden.calls.names), also)
+    present = set(zip(*steps, strict=True))
+    together |= {ends: group for ends, group in copied.items() if ends in present}
+    steps = placeholders_last(_without_members(steps, together.values()), target, golden)
     rows = LeafRows(target, golden)
     told: list[Group] = []
     sure: dict[int, float] = {}
     for call, (t, g) in enumerate(zip(*steps, strict=True)):
-        group = together.get((t, g)) or copied.get((t, g))
+        group = together.get((t, g))
         if group is None:
             rows.add_pair(call, t, g)
             continue
@@ -47,15 +43,17 @@ def assemble(
     return _told(pairing, keys, partners, sure)
 
 
-def _without(steps: Steps, members: list[set[int]]) -> Steps:
-    """Members of groups have no steps of their own."""
+def _without_members(steps: Steps, groups: Iterable[Found]) -> Steps:
+    """Members of groups have no steps of their own: the last call of each side stands for all."""
+    members: tuple[set[int], set[int]] = (set(), set())
+    for group in groups:
+        members[0].update(group.target[:-1])
+        members[1].update(group.golden[:-1])
     kept = [(t, g) for t, g in zip(*steps, strict=True) if t not in members[0] and g not in members[1]]
     return [t for t, _ in kept], [g for _, g in kept]
 
 
-def _copied_groups(
-    partners: Partners, groups: Sequence[Found], members: list[set[int]]
-) -> dict[tuple[int, int], Found]:
+def _copied_groups(partners: Partners, groups: Sequence[Found]) -> dict[tuple[int, int], Found]:
     """Groups whose forwards were computed again: the copies as a group, by their last calls.
 
     A copy stands against the copy of the other side, else against the first forward.
@@ -75,9 +73,6 @@ def _copied_groups(
                 copied[side][place] if place < len(copied[side]) else sides[side] for side in (0, 1)
             )
             found[one[-1], other[-1]] = Found(one, other, group.fusion, group.confidence)
-            for side, calls in enumerate((one, other)):
-                if calls is not sides[side]:
-                    members[side].update(calls[:-1])
     return found
 
 
@@ -86,7 +81,7 @@ def _copies_in_turn(calls: tuple[int, ...], again: dict[int, list[int]]) -> list
     return [tuple(again[call][place] for call in calls) for place in range(n)]
 
 
-def _pair_copies(partners: Partners, members: list[set[int]]) -> list[tuple[int, int]]:
+def _pair_copies(partners: Partners) -> list[tuple[int, int]]:
     """Copies against copies of the same forward in turn; else against the other side's first forward.
 
     Returns (target, golden) for copies of the golden side whose target has none.
@@ -94,11 +89,10 @@ def _pair_copies(partners: Partners, members: list[set[int]]) -> list[tuple[int,
     copies_t, copies_g = partners.copies
     waiting: dict[int, list[int]] = {}
     for g in np.flatnonzero((copies_g >= 0) & (partners.of_golden < 0)).tolist():
-        if g not in members[1]:
-            waiting.setdefault(int(copies_g[g]), []).append(g)
+        waiting.setdefault(int(copies_g[g]), []).append(g)
     for t in np.flatnonzero((copies_t >= 0) & (partners.of_target < 0)).tolist():
         first = int(partners.of_target[copies_t[t]])
-        if first < 0 or t in members[0]:
+        if first < 0:
             continue
         like = waiting.get(first)
         if like:
