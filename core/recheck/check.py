@@ -201,6 +201,8 @@ def _checked(lifted: Lifted, given: Given, blank: Check, inside: Inside, name: s
     done = replace(
         blank, outputs=outputs, inside=name, missing=given.absent, unchecked=_unchecked(given, outputs)
     )
+    if all(one.says_nothing for one in outputs):
+        return replace(done, why="unbounded", detail=name)
     if all(one.is_within for one in outputs):
         return _as_exact_as_likely(done, lifted, given, inside)
     return _explained(done, lifted, given, inside)
@@ -334,7 +336,7 @@ def _explained(done: Check, lifted: Lifted, given: Given, inside: Inside) -> Che
     for variant in variants:
         n_tried += 1
         outputs = _of_variant(variant, reference, numbers, given, lifted)
-        if outputs and all(one.is_within for one in outputs):
+        if _fits(outputs):
             if variant.is_free or variant.is_call and given.has_attributes:
                 return replace(done, outcome="within", outputs=outputs, words=variant.words, tried=n_tried)
             outcome: Any = "call" if variant.is_call else "implementation"
@@ -345,9 +347,15 @@ def _explained(done: Check, lifted: Lifted, given: Given, inside: Inside) -> Che
         coarse = Inside(roundoff, 2.0**-24 if half == "float16" else 2.0**-126, is_likely=True)
         with np.errstate(all="ignore"):
             outputs = _compared(reference.function, lifted.numbers(coarse), given, lifted)
-        if outputs and all(one.is_within for one in outputs):
+        if _fits(outputs):
             return replace(done, outcome="coarse", detail=half, tried=n_tried)
     return replace(done, outcome="implementation", tried=n_tried)
+
+
+def _fits(outputs: Sequence[OutputCheck]) -> bool:
+    """Whether all is within, and something could have been beyond."""
+    within = all(one.is_within for one in outputs)
+    return within and not all(one.says_nothing for one in outputs)
 
 
 def _listed(reference: Reference, numbers: dict[str, Any]) -> list[Variant]:

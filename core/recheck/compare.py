@@ -28,7 +28,8 @@ class OutputCheck:
     own_max_abs_error: largest over all finite elements. n_beyond: elements further away than their bound.
     n_saturated: that stand at the dtype's largest value, where the truth is beyond it. shape_truth: of the
     truth where it is another one; then nothing else is told.
-    n_left_out: elements that were not looked at: `n_elements` are a sample then.
+    n_left_out: elements that were not looked at: `n_elements` are a sample then. n_unbounded: finite truths
+    that rounding inside may take anywhere: they say nothing.
     """
 
     name: str
@@ -46,11 +47,17 @@ class OutputCheck:
     own_max_abs_error: float = float("nan")
     n_saturated: int = 0
     n_left_out: int = 0
+    n_unbounded: int = 0
     shape_truth: tuple[int, ...] | None = None
 
     @property
     def is_within(self) -> bool:
         return self.n_beyond == 0 and self.shape_truth is None
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether any output would be within."""
+        return 0 < self.n_elements == self.n_unbounded
 
 
 def bounds_of(truth: Number, dtype: Dtype) -> Floats:
@@ -89,22 +96,30 @@ def compare(made: Tensor, truth: Number, own: Number | None = None) -> OutputChe
     value, got = truth.value.reshape(shape), made.values
     dtype = made.dtype
     bound = bounds_of(truth, dtype).reshape(shape)
+    is_free, wrapped = np.zeros(shape, np.bool_), value
     if dtype.kind in ("int", "bool"):
-        value = np.clip(value, *_ends(dtype))
+        is_free = ~np.isfinite(value)  # no integer stands for NaN or Inf
+        value, wrapped = _within_ends(np.where(is_free, 0.0, value), dtype)
     plain = None if own is None else round_to(own.value.astype(np.float64).reshape(shape), dtype)
     with np.errstate(all="ignore"):
         distance = np.abs(got - value)
-        is_fine = distance <= bound
-        is_saturated = np.zeros(shape, np.bool_)
+        is_fine = (distance <= bound) | (np.abs(got - wrapped) <= bound) | is_free
+        is_saturated = is_unbounded = np.zeros(shape, np.bool_)
         if dtype.kind == "float":
             is_fine |= (np.isnan(got) & np.isnan(value)) | (got == value)
-            is_beyond_range = np.abs(value) + bound >= dtype.max_finite
+            inside = np.broadcast_to(np.asarray(truth.error, np.float64), truth.shape).reshape(shape)
+            beyond = dtype.max_finite * (1 + 0.5 * dtype.unit_roundoff)  # what lies below rounds to a number
+            is_beyond_range = np.abs(value) + inside >= beyond
             is_same_sign = np.sign(got) == np.sign(value)
             is_fine |= is_beyond_range & np.isinf(got) & is_same_sign
             is_saturated = is_beyond_range & (np.abs(got) == dtype.max_finite) & is_same_sign & ~is_fine
             is_fine |= is_saturated
             if plain is not None:  # what overflows inside does so in every implementation of this dtype
-                is_fine |= ~np.isfinite(plain) & ((got == plain) | (np.isnan(got) & np.isnan(plain)))
+                is_lost = ~np.isfinite(plain)
+                is_fine |= is_lost & ((got == plain) | (np.isnan(got) & np.isnan(plain)))
+                # NaN of two Infs: another order of the same sum may have met one of them alone
+                is_fine |= np.isnan(plain) & np.isfinite(value) & np.isinf(got)
+            is_unbounded = is_fine & np.isinf(bound) & np.isfinite(value)
         ratio = np.where(is_fine, np.minimum(np.nan_to_num(distance / bound, nan=0.0), 1.0), distance / bound)
         ratio = np.where(is_fine, ratio, np.where(np.isnan(ratio), np.inf, np.maximum(ratio, 1.0)))
     if not got.size:
@@ -125,12 +140,25 @@ def compare(made: Tensor, truth: Number, own: Number | None = None) -> OutputChe
         max_abs_error=_largest(distance),
         own_max_abs_error=float("nan") if plain is None else _largest(np.abs(plain - value)),
         n_saturated=int(np.count_nonzero(is_saturated)),
+        n_unbounded=int(np.count_nonzero(is_unbounded)),
     )
 
 
 def _ends(dtype: Dtype) -> tuple[float, float]:
     is_unsigned = dtype.name.startswith("u") or dtype.kind == "bool"
     return (0.0 if is_unsigned else -dtype.max_finite - 1), dtype.max_finite
+
+
+def _within_ends(value: Floats, dtype: Dtype) -> tuple[Floats, Floats]:
+    """Values at the ends of an integer dtype where they lie beyond, and wrapped around, as two's complement.
+
+    Of eight bytes the second is the first: float64 does not hold what is left of them.
+    """
+    low, high = _ends(dtype)
+    kept = np.clip(value, low, high)
+    if dtype.kind == "bool" or dtype.itemsize >= 8:
+        return kept, kept
+    return kept, np.where(kept == value, kept, np.mod(value - low, high - low + 1) + low)
 
 
 def _worst(ratio: Floats, distance: Floats) -> tuple[int, ...]:

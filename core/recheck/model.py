@@ -29,6 +29,7 @@ Why = Literal[
     "alike",
     "communicates",
     "attributes",
+    "unbounded",
 ]
 """Why it cannot be told."""
 

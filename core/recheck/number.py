@@ -27,6 +27,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.formats.tensors import Dtype
+
+from .rounding import round_to
+
 Array = npt.NDArray[Any]
 Bound = Any
 """An array of the value's shape, or the number 0.0 for none at all."""
@@ -203,7 +207,10 @@ class Number:
         value = f(self.value)
         error: Bound = 0.0
         if not _is_none(self.error):
-            high, low = f(self.value + self.error), f(self.value - self.error)
+            lowest = self.value - self.error
+            if name == "sqrt":  # nobody takes the root of a sum of squares below 0
+                lowest = np.where(self.value >= 0, np.maximum(lowest, 0.0), lowest)
+            high, low = f(self.value + self.error), f(lowest)
             error = np.maximum(abs(high - value), abs(value - low))
             error = np.where(np.isnan(error), np.inf, error)  # a bound that leaves the domain says nothing
         return self._made(value, error, False, ULPS[name])
@@ -258,18 +265,27 @@ class Number:
         is_integer = number.is_integer() and not isinstance(other, float)
         return Number(np.asarray(number, self._carrier(is_integer)), self.inside, error, is_integer)
 
-    def rounded(self, to: Callable[[Array], Array], roundoff: float) -> Number:
+    def rounded(self, to: Callable[[Array], Array], roundoff: float, floor: float = 0.0) -> Number:
         """Rounded to a coarser form: a cast inside an operator, or what a variant does to its inputs."""
         if self.inside.is_plain:
             return self._made(to(self.value.astype(np.float64)), 0.0, False)
-        error = _plus(self.error, roundoff * (abs(self.value) + self.error))
-        return Number(self.value, self.inside, error)
+        error = _plus(self.error, roundoff * (abs(self.value) + self.error) + floor)
+        return Number(self.value, self.inside, _where_finite(self.value, error))
 
-    def loosened(self, roundoff: float) -> Number:
-        """One more rounding allowed somewhere inside, of a factor of this result."""
-        if self.inside.is_plain:
+    def loosened(self, roundoff: float, floor: float = 0.0) -> Number:
+        """One more rounding allowed somewhere inside, of a factor of this result. floor: what it may lose
+        where the coarser form has no normal numbers."""
+        if self.inside.is_plain or not roundoff:
             return self
-        return replace(self, error=_plus(self.error, roundoff * abs(self.value)))
+        error = _plus(self.error, roundoff * abs(self.value) + floor)
+        return replace(self, error=_where_finite(self.value, error))
+
+    def onto(self, start: Number, n: int) -> Number:
+        """This sum of n products and a start, which an accumulator may have begun with."""
+        made = self + start
+        if self.inside.is_plain or made.is_integer:
+            return made
+        return replace(made, error=_plus(made.error, self.inside.gamma(n) * abs(start.value)))
 
     def exactly(self, value: Array) -> Number:
         """Other values that are known exactly, in this arithmetic."""
@@ -296,6 +312,20 @@ def where(condition: Array, a: Number, b: Number) -> Number:
     if not (_is_none(a.error) and _is_none(b.error)):
         error = np.where(condition, a.error, b.error)
     return Number(value, a.inside, error, a.is_integer and b.is_integer)
+
+
+def in_dtype(x: Number, dtype: Dtype | None) -> Number:
+    """Rounded to a dtype inside an operator; as it is where that is as fine as float32."""
+    if dtype is None or dtype.kind != "float" or dtype.mantissa_bits >= 23:
+        return x
+    return x.rounded(lambda a: round_to(a, dtype), dtype.unit_roundoff, 0.5 * dtype.smallest_subnormal)
+
+
+def perhaps_in(x: Number, dtype: Dtype | None) -> Number:
+    """As `in_dtype`, of a step that implementations round or do not: the plain one does not."""
+    if dtype is None or dtype.kind != "float" or dtype.mantissa_bits >= 23:
+        return x
+    return x.loosened(dtype.unit_roundoff, 0.5 * dtype.smallest_subnormal)
 
 
 def joined(parts: Sequence[Number], join: Callable[[list[Array]], Array]) -> Number:

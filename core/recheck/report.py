@@ -192,6 +192,7 @@ def _figures(one: Rechecked) -> Mapping[str, Any]:
     names = (
         "n_elements",
         "n_left_out",
+        "n_unbounded",
         "n_beyond",
         "max_ratio",
         "made",

@@ -20,9 +20,9 @@ def round_to(values: npt.ArrayLike, dtype: Dtype) -> Floats:
     array = np.ascontiguousarray(values, np.float64)
     if dtype.kind in ("int", "bool"):
         lowest = 0.0 if dtype.name.startswith("u") or dtype.kind == "bool" else -dtype.max_finite - 1
-        return np.clip(np.rint(array), lowest, dtype.max_finite)
+        return np.clip(np.rint(array), lowest, dtype.max_finite).reshape(np.shape(values))
     if dtype.mantissa_bits >= 52:
-        return array
+        return array.reshape(np.shape(values))
     is_finite = np.isfinite(array)
     finite = np.where(is_finite, array, 0.0)
     spacing = spacing_into(np.empty_like(finite), np.abs(finite), dtype)

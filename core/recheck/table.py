@@ -12,7 +12,7 @@ from npulse.core.table import Column, Table, text_column
 from .compare import OutputCheck
 from .model import Check
 
-_INTS = ("n_elements", "n_left_out", "n_beyond", "n_saturated")
+_INTS = ("n_elements", "n_left_out", "n_unbounded", "n_beyond", "n_saturated")
 _FLOATS = (
     *("max_ratio", "made", "truth", "own", "bound", "max_abs_error"),
     "own_max_abs_error",

@@ -125,6 +125,18 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "its output is not that of its own inputs alone: a parallel layer exchanges with other ranks inside",
         "输出并非仅由自身输入决定：并行层在内部与其他 rank 通信",
     ),
+    "unbounded": (
+        "nothing can be told: with these inputs rounding in {detail} may leave any output",
+        "无法判断：对这些输入，{detail} 下的舍入可能产生任意输出",
+    ),
+    "next-unbounded": (
+        "look at the inputs: values this large or this close to each other leave nothing of the result",
+        "检查输入：数值过大或过于接近，结果已无意义",
+    ),
+    "unbounded-some": (
+        "{n} elements say nothing: rounding inside may take them anywhere",
+        "{n} 个元素无法判断：内部舍入可使其为任意值",
+    ),
     "next-communicates": (
         "capture at level mix or L1, and compute the product and the collective inside it by themselves",
         "以 level mix 或 L1 采集，分别重新计算其内部的乘法与通信",

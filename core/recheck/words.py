@@ -93,6 +93,8 @@ def figures_lines(check: Check, lang: Lang) -> list[str]:
         if one.n_left_out:
             of = number(one.n_elements + one.n_left_out)
             lines.append(say(TEXTS, "sampled", lang, n=number(one.n_elements), of=of))
+        if one.n_unbounded:
+            lines.append(say(TEXTS, "unbounded-some", lang, n=number(one.n_unbounded)))
         if one.n_saturated:
             lines.append(say(TEXTS, "saturated", lang, n=number(one.n_saturated), dtype=one.dtype))
     if check.unchecked:

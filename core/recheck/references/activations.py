@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.tensors import dtype_of
+from npulse.core.formats.tensors import Dtype, dtype_of
 
-from ..number import Array, Number, where
+from ..number import Array, Number, in_dtype, perhaps_in, where
 from ..registry import Variant, reference
 
+ERF_NEAR_ZERO = 2.0**-21
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -49,7 +51,9 @@ def tanh(input: Number) -> Number:
 
 @reference("erf")
 def erf(input: Number) -> Number:
-    return input.function("erf", erf_values)
+    """Near 0 implementations are exact to float32's roundoff of 1, not of the result."""
+    made = input.function("erf", erf_values)
+    return made if input.inside.is_plain else replace(made, error=made.error + ERF_NEAR_ZERO)
 
 
 @reference("relu", classes=("ReLU",))
@@ -190,8 +194,12 @@ def _softmax_of_module(arguments: dict[str, Any]) -> Iterator[Variant]:
 def softmax(
     input: Number, dim: Any = -1, _stacklevel: int = 3, dtype: Any = None, half_to_float: bool = False
 ) -> Number:
-    e = exponentials(input, -1 if dim is None else dim)
-    return e / e.sum(-1 if dim is None else dim, keepdims=True)
+    """x - max and the exponentials may be kept in the dtype, as torch does along all axes but the last."""
+    x = cast_first(input, dtype)
+    axis = -1 if dim is None else dim
+    own = dtype_of(x.dtype)
+    e = exponentials(x, axis, own)
+    return e / perhaps_in(e.sum(axis, keepdims=True), own)
 
 
 reference(classes=("Softmax",), variants=_softmax_of_module, accumulates=True)(
@@ -199,10 +207,23 @@ reference(classes=("Softmax",), variants=_softmax_of_module, accumulates=True)(
 )
 
 
-def exponentials(x: Number, dim: Any) -> Number:
-    """exp(x - max): which maximum makes no difference to what is made of it, so it counts as exact."""
+def cast_first(x: Number, dtype: Any) -> Number:
+    """What `dtype=` of sums and softmax means: the input in that dtype, before anything is computed. Some
+    implementations (torch's mean) round the result alone: the rounding is allowed, not demanded."""
+    known = dtype_of(str(dtype).rpartition(".")[2]) if dtype is not None else None
+    own = dtype_of(x.dtype)
+    if known is None or own is None or known.kind != "float" or known.mantissa_bits >= 23:
+        return x
+    return x if own.name == known.name else replace(in_dtype(x, known), dtype=known.name)
+
+
+def exponentials(x: Number, dim: Any, kept: Dtype | None = None) -> Number:
+    """exp(x - max): which maximum makes no difference to what is made of it, so it counts as exact.
+
+    kept: the dtype that both steps may be kept in.
+    """
     top = x.exactly(np.max(x.value, axis=dim, keepdims=True))
-    return (x - top).function("exp", np.exp)
+    return perhaps_in(perhaps_in(x - top, kept).function("exp", np.exp), kept)
 
 
 @reference("log_softmax", variants=_other_axes, accumulates=True)
@@ -210,14 +231,15 @@ def log_softmax(
     input: Number, dim: Any = -1, _stacklevel: int = 3, dtype: Any = None, half_to_float: bool = False
 ) -> Number:
     """Implementations may keep x - max or max + the logarithm in the dtype, as torch on the CPU does."""
+    input = cast_first(input, dtype)
     axis = -1 if dim is None else dim
     top = input.exactly(np.max(input.value, axis=axis, keepdims=True))
     shifted = input - top
-    total = shifted.function("exp", np.exp).sum(axis, keepdims=True).function("log", np.log)
-    coarse = dtype_of(input.dtype)
-    if coarse is not None and coarse.mantissa_bits < 23:
-        top, total = (part.loosened(coarse.unit_roundoff) for part in (top, total))
-        shifted = (input - top).loosened(coarse.unit_roundoff)
+    own = dtype_of(input.dtype)
+    e = perhaps_in(shifted.function("exp", np.exp), own)
+    total = e.sum(axis, keepdims=True).function("log", np.log)
+    top, total = (perhaps_in(part, own) for part in (top, total))
+    shifted = perhaps_in(input - top, own)
     return shifted - total
 
 

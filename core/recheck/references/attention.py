@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.tensors import Dtype, dtype_of
+from npulse.core.formats.tensors import dtype_of
 
-from ..number import Array, Number, check_size, joined, where
+from ..number import Array, Number, check_size, in_dtype, joined, where
 from ..registry import Variant, reference
-from ..rounding import round_to
 from .activations import exponentials
 
 Mask = npt.NDArray[np.bool_]
@@ -26,13 +25,6 @@ MAX_SCORES = 1 << 24
 """Of all heads at once."""
 MAX_ALL_SCORES = 1 << 29
 SPARSE_MODES = {0: "default", 1: "all", 2: "left-up causal", 3: "right-down causal", 4: "band"}
-
-
-def in_dtype(x: Number, dtype: Dtype | None) -> Number:
-    """Rounded to a dtype inside an operator; as it is where that is as fine as float32."""
-    if dtype is None or dtype.kind != "float" or dtype.mantissa_bits >= 23:
-        return x
-    return x.rounded(lambda a: round_to(a, dtype), dtype.unit_roundoff)
 
 
 def attend(

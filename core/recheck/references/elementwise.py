@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..number import Number, where
+from npulse.core.formats.tensors import dtype_of
+
+from ..number import Number, perhaps_in, where
 from ..registry import Variant, reference
+from ..rounding import round_to
 
 
 def _as_number(value: Any, like: Number) -> Number:
-    return value if isinstance(value, Number) else like.lift(value)
+    """A plain number may be rounded to the tensor's dtype first, as torch does on the CPU."""
+    if isinstance(value, Number):
+        return value
+    made, dtype = like.lift(value), dtype_of(like.dtype)
+    if dtype is None or dtype.kind != "float" or dtype.mantissa_bits >= 23 or like.inside.is_plain:
+        return made
+    off = abs(float(round_to(float(value), dtype)) - float(value))
+    return replace(made, error=np.maximum(made.error, off if np.isfinite(off) else 0.0)) if off else made
 
 
 def _pair(input: Any, other: Any) -> tuple[Number, Number]:
@@ -37,7 +48,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Number:
     a, b = _pair(input, other)
     if alpha == 0:
         return a.view(lambda x: np.broadcast_to(x, np.broadcast_shapes(x.shape, b.shape)))
-    return a - b if alpha == -1 else a + (b if alpha == 1 else b * alpha)
+    return a - b if alpha == -1 else a + (b if alpha == 1 else b * _as_number(alpha, b))
 
 
 def _exchanged(arguments: dict[str, Any]) -> Iterator[Variant]:
@@ -48,7 +59,7 @@ def _exchanged(arguments: dict[str, Any]) -> Iterator[Variant]:
 @reference("sub", variants=_exchanged)
 def sub(input: Any, other: Any, alpha: Any = 1) -> Number:
     a, b = _pair(input, other)
-    return a - (b if alpha == 1 else b * alpha)
+    return a - (b if alpha == 1 else b * _as_number(alpha, b))
 
 
 @reference("rsub", variants=_exchanged)
@@ -93,13 +104,13 @@ def _whole(x: Number, to: Any) -> Number:
 @reference("addcmul")
 def addcmul(input: Number, tensor1: Number, tensor2: Number, value: Any = 1) -> Number:
     product = tensor1 * tensor2
-    return input + (product if value == 1 else product * value)
+    return input + (product if value == 1 else product * _as_number(value, input))
 
 
 @reference("addcdiv")
 def addcdiv(input: Number, tensor1: Number, tensor2: Number, value: Any = 1) -> Number:
     quotient = tensor1 / tensor2
-    return input + (quotient if value == 1 else quotient * value)
+    return input + (quotient if value == 1 else quotient * _as_number(value, input))
 
 
 def _lerp(a: Number, b: Number, weight: Any) -> Number:
@@ -126,7 +137,8 @@ def power(input: Any, exponent: Any) -> Number:
     if not isinstance(base.error, float) or base.error:
         high, low = np.power(base.value + base.error, e.value), np.power(base.value - base.error, e.value)
         error = np.fmax(abs(high - value), abs(value - low))
-    return base.of_function("pow", value, error, is_integer)
+    made = base.of_function("pow", value, error, is_integer)
+    return made if is_integer else perhaps_in(made, dtype_of(base.dtype))  # x * x * x rounds in between
 
 
 _MONOTONE = {
@@ -136,7 +148,6 @@ _MONOTONE = {
     "log": np.log,
     "log1p": np.log1p,
     "reciprocal": lambda a: 1.0 / a,
-    "rsqrt": lambda a: 1.0 / np.sqrt(a),
 }
 
 
@@ -146,6 +157,12 @@ def _of_function(name: str, f: Any) -> Any:
 
 for _name, _f in _MONOTONE.items():
     reference(_name)(_of_function(_name, _f))
+
+
+@reference("rsqrt")
+def rsqrt(input: Number) -> Number:
+    """The root may be rounded before it divides."""
+    return perhaps_in(input.function("rsqrt", lambda a: 1.0 / np.sqrt(a)), dtype_of(input.dtype))
 
 
 @reference("log2")
@@ -263,8 +280,6 @@ def masked_fill(input: Number, mask: Number, value: Any) -> Number:
 
 @reference("nan_to_num")
 def nan_to_num(input: Number, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Number:
-    from npulse.core.formats.tensors import dtype_of
-
     dtype = dtype_of(input.dtype)
     largest = dtype.max_finite if dtype is not None else np.finfo(np.float64).max
     value = input.value

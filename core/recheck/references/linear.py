@@ -49,7 +49,7 @@ def linear(input: Number, weight: Number, bias: Number | None = None) -> Number:
         raise NotImplementedError("a quantised weight")
     rows = input.reshape(-1, input.shape[-1]) if input.ndim != 2 else input
     made = (rows @ weight.mT).reshape(*input.shape[:-1], *weight.shape[:-1])
-    return made if bias is None else made + bias
+    return made if bias is None else made.onto(bias, input.shape[-1])
 
 
 @reference(classes=("Linear",), variants=_linear_variants, accumulates=True)
@@ -93,7 +93,7 @@ def addmm(input: Number, mat1: Number, mat2: Number, beta: float = 1, alpha: flo
     product = product if alpha == 1 else product * alpha
     if beta == 0:  # what the input holds does not matter then, not even NaN
         return product
-    return product + (input if beta == 1 else input * beta)
+    return product.onto(input if beta == 1 else input * beta, mat1.shape[-1])
 
 
 @reference("einsum", accumulates=True)

@@ -9,9 +9,8 @@ import numpy as np
 
 from npulse.core.formats.tensors import dtype_of
 
-from ..number import Number
+from ..number import Number, in_dtype
 from ..registry import Variant, reference
-from .attention import in_dtype
 
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3, 0.0)
 """What models and libraries use."""
@@ -120,6 +119,9 @@ def layer_norm_module(
 
 
 def _rms_norm_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
+    if "normalized_shape" in arguments and arguments.get("eps") is None:
+        # newer releases of torch take that of the dtype which it is computed in
+        yield Variant(("eps=1.19e-07",) * 2, {"eps": 2.0**-23}, is_free=True)
     yield from _epsilons(arguments, "epsilon" if "gamma" in arguments else "eps", 1e-6)
     yield from _weights(arguments, "gamma", "weight")
     yield Variant(("a layer norm: the mean was subtracted", "layer norm：减去了均值"), {"is_centred": True})

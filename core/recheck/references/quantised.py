@@ -12,9 +12,8 @@ import numpy as np
 
 from npulse.core.formats.tensors import dtype_of
 
-from ..number import Number
+from ..number import Number, in_dtype
 from ..registry import Variant, reference
-from .attention import in_dtype
 
 INT8 = (-128.0, 127.0)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from npulse.core.formats.tensors import dtype_of
 
-from ..number import Number
+from ..number import Number, in_dtype
 from ..registry import Variant, reference
-from .activations import log_softmax
+from .activations import cast_first, log_softmax
 
 
 def _axis(dim: Any) -> Any:
@@ -40,18 +40,18 @@ def _mean_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
 
 @reference("sum", variants=_sum_variants, accumulates=True)
 def total(input: Number, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Number:
-    return input.sum(_axis(dim), keepdim)
+    return cast_first(input, dtype).sum(_axis(dim), keepdim)
 
 
 @reference("mean", variants=_mean_variants, accumulates=True)
 def mean(input: Number, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Number:
-    return input.mean(_axis(dim), keepdim)
+    return cast_first(input, dtype).mean(_axis(dim), keepdim)
 
 
 @reference("cumsum", accumulates=True)
 def cumsum(input: Number, dim: int, dtype: Any = None) -> Number:
     n = input.shape[dim] if input.ndim else 1
-    return input.contracted([], lambda a: np.cumsum(a, axis=dim), n)
+    return cast_first(input, dtype).contracted([], lambda a: np.cumsum(a, axis=dim), n)
 
 
 def _extreme(largest: bool) -> Any:
@@ -65,9 +65,17 @@ def _extreme(largest: bool) -> Any:
 
 
 def _place(x: Number, dim: int, keepdim: bool, largest: bool) -> Number:
-    """The place of the extreme; the first of equals, where a device may name another one."""
-    found = (np.argmax if largest else np.argmin)(x.value, axis=dim, keepdims=keepdim)
-    return Number(np.asarray(found, np.float64), x.inside, is_integer=True)
+    """The place of the extreme. Of equals a device may name another one than the first: then it is anywhere
+    from the first to the last, the middle with half of that as its bound."""
+    work, axis = (x.value.reshape(-1), 0) if dim is None else (x.value, dim)
+    first = (np.argmax if largest else np.argmin)(work, axis=axis)
+    top = (np.max if largest else np.min)(work, axis=axis, keepdims=True)
+    from_behind = np.argmax(np.flip(work == top, axis), axis=axis)
+    is_number = np.any(work == top, axis=axis)
+    half = np.where(is_number, work.shape[axis] - 1 - from_behind - first, 0) / 2
+    shape = np.max(x.value, axis=dim, keepdims=keepdim).shape
+    made, error = (np.asarray(a, np.float64).reshape(shape) for a in (first + half, half))
+    return Number(made, x.inside, error, is_integer=True)
 
 
 reference("max", variants=_other_axes)(_extreme(True))
@@ -130,7 +138,7 @@ def std(
 
 @reference("norm", "vector_norm", "linalg_vector_norm", variants=_other_axes, accumulates=True)
 def norm(input: Number, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Number:
-    axis = _axis(dim)
+    input, axis = cast_first(input, dtype), _axis(dim)
     if p in (2, 2.0, "fro"):
         return (input * input).sum(axis, keepdim).function("sqrt", np.sqrt)
     if p in (1, 1.0):
@@ -193,13 +201,18 @@ def cross_entropy(
         return plain
     classes = 0 if input.ndim == 1 else 1
     spread = -logs if weight is None else -logs * _per_class(weight, logs, classes)
-    smooth = spread.sum(classes)
+    smooth = in_dtype(spread.sum(classes), coarse)
     is_kept = target.value != ignore_index
     smooth = smooth * smooth.exactly(is_kept.astype(float))
     counted = _count(target, weight, ignore_index, is_all_counted)
-    smooth = _reduced(smooth, reduction, counted)
+    if reduction != "none":  # sums of their own operators: in half precision they round, and overflow
+        smooth = in_dtype(smooth.sum(), coarse)
+    if reduction == "mean":
+        smooth = smooth / counted
     n = float(input.shape[classes])
-    return plain * (1.0 - label_smoothing) + smooth * (label_smoothing / n)
+    return in_dtype(plain, coarse) * (1.0 - label_smoothing) + in_dtype(
+        smooth * (label_smoothing / n), coarse
+    )
 
 
 def _per_class(weight: Number, like: Number, axis: int) -> Number:
@@ -245,12 +258,14 @@ def nll_loss(
 def mse_loss(
     input: Number, target: Number, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Number:
-    gap = input - target
-    return _reduced(gap * gap, reduction)
+    """Made of operators that round, where it is reduced: the squares are in the dtype."""
+    dtype = dtype_of(input.dtype)
+    gap = in_dtype(input - target, dtype)
+    return _reduced(in_dtype(gap * gap, dtype), reduction)
 
 
 @reference("l1_loss", variants=_reductions, accumulates=True)
 def l1_loss(
     input: Number, target: Number, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Number:
-    return _reduced((input - target).abs(), reduction)
+    return _reduced(in_dtype((input - target).abs(), dtype_of(input.dtype)), reduction)
