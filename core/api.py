@@ -27,7 +27,7 @@ from .overflow.analyse import Overflow
 from .performance import run_report as performance_run_report
 from .performance.found import Performance
 from .performance.table import TableKind
-from .precision import run_report
+from .precision import choose
 from .precision.compare import Comparison, Settings, compare_captures
 from .precision.report import report as precision_report
 from .progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -439,4 +439,4 @@ def choose_pair(
     """The pair that the arguments mean. InputError with what was found instead."""
     if golden is not None:
         return pair_of(Path(target), Path(golden))
-    return run_report.choose_pair(open_run(target), round_name, pair_name)
+    return choose.choose_pair(open_run(target), round_name, pair_name)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.mapping import MappingFile
-from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
 from npulse.core.formats.tensors import Dtype
 from npulse.core.plugins.metrics import metrics
 from npulse.core.progress import (
@@ -27,24 +24,24 @@ from npulse.core.progress import (
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
-from npulse.core.tails import Tails
 
 from . import remember
 from .by_hand.mapping import mapping_problems
 from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes
 from .captured import tensor_jobs as tensor_jobs
 from .collectives import Walk, carry_through_collectives
+from .comparison import AS_USUAL
+from .comparison import Comparison as Comparison
+from .comparison import RankComparison as RankComparison
+from .comparison import Settings as Settings
 from .last import Last
 from .links import link, share_measurements
-from .live import Growth, Known
-from .mixed.dtype_map import PrecisionMap
-from .mixed.judge_by import Judged, judge_by
+from .live import Known
+from .mixed.judge_by import judge_by
 from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
-from .own.checks import OwnChecks
-from .pairing import pair_auto
-from .plugged import PluggedFigure, measured_by_plugins
-from .roles import UNKNOWN_ROLE, Roles, assign_roles
+from .plugged import measured_by_plugins
+from .roles import UNKNOWN_ROLE, assign_roles
 from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors, store_examination, store_measured
@@ -53,97 +50,11 @@ from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .totals import PairMetrics
-from .verdict import PASS, REASON, UNKNOWN, Criteria
+from .verdict import PASS, REASON, UNKNOWN
 from .work import TensorJob, look_closer, measure, measure_sample
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
-
-
-@dataclass(frozen=True, slots=True)
-class RankComparison:
-    """One rank and step of both captures, compared. growth: what is not there yet where a side is written.
-
-    carried: calls that only hand on what a peer was given, to (place of its rank, its call). clock: of the
-    calls in which ranks meet, their order among all ranks of the step; empty where nothing differs.
-    """
-
-    rank: int | None
-    step: int | None
-    target: Dump
-    golden: Dump
-    rows: Rows
-    roles: Roles
-    construct: Construct | None
-    stacks: Stacks | None = None
-    growth: Growth | None = None
-    carried: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    clock: Mapping[int, int] = field(default_factory=dict)
-
-    def frames_of(self, call: int) -> tuple[Frame, ...]:
-        """Python call stack of a call of the sequence, innermost first; () where none is at hand."""
-        name = self.rows.pairing.name(self.target, self.golden, call)
-        return self.stacks.frames(name) if self.stacks is not None else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second.
-
-    plugged: figures of metric plug-ins, where they were asked. own: what the target says of itself.
-    judged: of each rank, what a precision map was used for. groups: ranks of which one side holds
-    parts.
-    """
-
-    pair: CapturePair
-    ranks: tuple[RankComparison, ...]
-    criteria: Criteria
-    problems: tuple[Problem, ...]
-    stage: str
-    plugged: tuple[PluggedFigure, ...] = ()
-    own: OwnChecks = OwnChecks()
-    judged: tuple[Judged, ...] = ()
-    groups: tuple[RankGroup, ...] = ()
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether a capture still runs, so that all that is told is so far."""
-        return any(rank.growth is not None for rank in self.ranks)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to compare. jobs: worker processes (0: as many as processors). cluster: a Dask scheduler. tails:
-    of a run that is followed: what earlier looks read and measured; then nothing is kept in `cache`.
-    metrics: whether metric plug-ins are asked too, which reads tensors once more; never while following.
-    steps: inclusive ranges of steps, () for all. precision_map: what computes in which dtype. ranks: which
-    target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1"). measured: where
-    measurements are kept for the next comparison of the same captures; None keeps nothing. sample: large
-    tensors are read in part, nothing is looked at closer or kept, and what agrees is unknown, no pass.
-    mappings: the files that `pair_calls` goes by; what they name and no dump has is a problem."""
-
-    criteria: Criteria = Criteria()
-    pair_calls: PairCalls = pair_auto
-    mappings: tuple[MappingFile, ...] = ()
-    jobs: int = 0
-    cluster: str | None = None
-    second_read: bool = True
-    cache: Cache | None = None
-    rank: int | None = None
-    step: int | None = None
-    tails: Tails | None = None
-    metrics: bool = False
-    precision_map: PrecisionMap | None = None
-    ranks: str | None = None
-    steps: tuple[tuple[int, int], ...] = ()
-    sample: bool = False
-    measured: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
-
-    def is_asked(self, artifact: Artifact) -> bool:
-        """Whether a rank-step is to be compared."""
-        step = artifact.step
-        is_in = not self.steps or step is not None and any(a <= step <= b for a, b in self.steps)
-        return is_in and self.rank in (None, artifact.rank) and self.step in (None, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +67,12 @@ class _Unexamined:
     problems: Sequence[Problem]
     key: str | None
     known: Known
+    n_open: int
 
 
 def compare_captures(
     pair: CapturePair,
-    settings: Settings = Settings(),
+    settings: Settings = AS_USUAL,
     *,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
@@ -206,23 +118,11 @@ def compare_captures(
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
         unexamined: list[_Unexamined] = []
         for place, (one, jobs) in enumerate(zip(loaded, all_jobs, strict=True)):
-            rows, tensors = one.rows, one.tensors
-            key = remember.key(jobs, (rows.target, rows.golden)) if cache else None
-            kept = remember.load(cache, key, jobs) if cache and key else None
-            known = remember.restore(rows, jobs, kept) if kept is not None else None
-            if known is not None:
-                problems += known
-                settle_tensors(rows, tensors, settings.criteria)
-            else:
-                found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
-                problems += found
-                if settings.tails is None:
-                    differing = in_other_orders(rows, tensors, differing, settings.criteria)
-                # what was compared in another order is found again: a kept figure would not tell the order
-                key = None if rows.unordered else key
-                unexamined.append(_Unexamined(rows, jobs, differing, found, key, one.known))
-                loaded[place] = one.with_open(n_open)
-            settle_statistics(rows, tensors, settings.criteria)
+            part = _read_or_found(executor, one, jobs, settings, cache, problems, progress, is_cancelled)
+            if part is not None:
+                unexamined.append(part)
+                loaded[place] = one.with_open(part.n_open)
+            settle_statistics(one.rows, one.tensors, settings.criteria)
         stage = "first read" if unexamined else "complete"
         comparison = replace(_judge(pair, couples, loaded, settings, problems, stage), groups=groups)
         if unexamined and settings.second_read:
@@ -234,14 +134,10 @@ def compare_captures(
                     dumps = (part.rows.target, part.rows.golden)
                     remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
     done = replace(comparison, stage="complete", judged=judged)
-    if settings.sample:  # after the roles, which are told by what was read
-        for rank in done.ranks:
-            sampled = rank.rows.sampled() & (rank.rows.verdict == PASS)
-            rank.rows.verdict[sampled], rank.rows.reason[sampled] = UNKNOWN, REASON["sampled"]
+    if settings.sample:
+        _unsure_of_samples(done)
     if settings.second_read and not done.is_growing:
-        own = check_beside(pair, done.ranks, progress, is_cancelled)
-        new = (problem for problem in own.problems if problem not in done.problems)
-        done = replace(done, own=own, problems=(*done.problems, *new))
+        done = _with_own(done, progress, is_cancelled)
     if settings.tails is not None and not groups:
         Last.keep(pair, couples, settings, done, loaded, all_jobs)
     elif settings.metrics and settings.tails is None:
@@ -251,6 +147,49 @@ def compare_captures(
         plugged, wrong = measured_by_plugins(parts, progress, is_cancelled)
         done = replace(done, plugged=plugged, problems=(*done.problems, *wrong))
     return done
+
+
+def _with_own(done: Comparison, progress: ProgressCallback, is_cancelled: IsCancelled) -> Comparison:
+    """With what the target says of itself."""
+    own = check_beside(done.pair, done.ranks, progress, is_cancelled)
+    new = (problem for problem in own.problems if problem not in done.problems)
+    return replace(done, own=own, problems=(*done.problems, *new))
+
+
+def _read_or_found(
+    executor: Executor,
+    one: Loaded,
+    jobs: Sequence[TensorJob],
+    settings: Settings,
+    cache: Cache | None,
+    problems: list[Problem],
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
+) -> _Unexamined | None:
+    """The first read of a rank, and what the second one has to look at; None where both were found in the
+    cache. What cannot be read goes to `problems`."""
+    rows, tensors = one.rows, one.tensors
+    key = remember.key(jobs, (rows.target, rows.golden)) if cache else None
+    kept = remember.load(cache, key, jobs) if cache and key else None
+    known = remember.restore(rows, jobs, kept) if kept is not None else None
+    if known is not None:
+        problems += known
+        settle_tensors(rows, tensors, settings.criteria)
+        return None
+    found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
+    problems += found
+    if settings.tails is None:
+        differing = in_other_orders(rows, tensors, differing, settings.criteria)
+    # what was compared in another order is found again: a kept figure would not tell the order
+    key = None if rows.unordered else key
+    return _Unexamined(rows, jobs, differing, found, key, one.known, n_open)
+
+
+def _unsure_of_samples(comparison: Comparison) -> None:
+    """What agrees as far as it was read is unknown; after the roles, which are told by what was read."""
+    for rank in comparison.ranks:
+        sampled = rank.rows.sampled() & (rank.rows.verdict == PASS)
+        rank.rows.verdict[sampled], rank.rows.reason[sampled] = UNKNOWN, REASON["sampled"]
 
 
 _Couple = tuple[Artifact, Artifact]
@@ -384,7 +323,7 @@ def _first_read(
         store_measured(rows, result)
         if result.coarser is not None:
             _declare(tensors, place_of_row[job.row], result.coarser)
-        if result.metrics is not None and _is_worth_a_second_look(result.metrics):
+        if result.metrics is not None and result.metrics.n_different > 0:
             differing.append((job, result.metrics))
     settle_tensors(rows, tensors, settings.criteria)
     return problems, differing, n_open
@@ -396,10 +335,6 @@ def _declare(tensors: TensorRows, place: int, dtype: Dtype) -> None:
         tensors.is_exact[place] = dtype.kind in ("int", "bool")
         tensors.unit_roundoff[place] = 0.0 if tensors.is_exact[place] else dtype.unit_roundoff
         tensors.smallest[place] = 0.0 if tensors.is_exact[place] else dtype.smallest_subnormal
-
-
-def _is_worth_a_second_look(metrics: PairMetrics) -> bool:
-    return metrics.n_different > 0
 
 
 def _second_read(

@@ -21,14 +21,24 @@ from npulse.core.run.sides import (
     Declared,
     capture_pairs,
     captures_of,
-    comparable_captures,
     pair_of,
-    unpaired_captures,
 )
-from npulse.core.text import Lang, say
+from npulse.core.text import say
 
 from .alone import check_alone
 from .by_hand.mapping import way_to_pair
+from .choose import (
+    TWO_SIDES,
+    captures_without_pair,
+    left_out,
+    listed,
+    matching,
+    newest,
+    notes_of_choice,
+    only_capture,
+    pair_name,
+    place_of_round,
+)
 from .compare import Comparison, Settings, compare_captures
 from .mixed.dtype_map import read_precision_map
 from .report import AREA, report
@@ -38,10 +48,6 @@ from .texts import TEXTS
 from .theirs.beside import with_results
 from .theirs.run import ADVICE, names_of, report_of_results, results_by_round
 from .verdict import Criteria
-
-SHOWN_NAMES = 8
-OVERFLOW_FOLDER = "overflow"
-"""What lies below it was captured for the overflow area: that it is in no pair is no news."""
 
 
 def reports_of(
@@ -59,20 +65,20 @@ def reports_of(
     """
     found: list[AreaReport] = []
     refused: list[InputError] = []
-    pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    pairs = matching(run, capture_pairs(run), options.round_name, options.pair_name)
     last_of = {pair.round: pair for pair in pairs}
     for pair in pairs:
         one = _of_pair(run, pair, options, refused, progress, is_cancelled)
-        notes = _left_out(run, pair.round, options.lang) if pair is last_of[pair.round] else ()
+        notes = left_out(run, pair.round, options.lang) if pair is last_of[pair.round] else ()
         found.append(replace(one, notes=notes))
-    for round_name, captures in ({} if options.pair_name else _without_pair(run, options)).items():
+    for round_name, captures in ({} if options.pair_name else captures_without_pair(run, options)).items():
         found.append(_of_captures(run, round_name, captures, options, refused, progress, is_cancelled))
     for round_name, results in ({} if options.pair_name else _results(run, options, pairs)).items():
         found.append(_of_results(run, round_name, results, options, refused, progress, is_cancelled))
     is_narrowed = options.rank is not None or options.step is not None
     if refused and len(refused) == len(found) and is_narrowed:
         raise refused[0]  # what was asked for is in none of them
-    return tuple(sorted(found, key=lambda one: _place(run, one.round)))
+    return tuple(sorted(found, key=lambda one: place_of_round(run, one.round)))
 
 
 def newest_of(
@@ -87,14 +93,14 @@ def newest_of(
     What cannot be read is an incomplete report; InputError where the rank or step is not there.
     """
     refused: list[InputError] = []
-    pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    pairs = matching(run, capture_pairs(run), options.round_name, options.pair_name)
     if pairs:
         found = _of_pair(run, newest(pairs), options, refused, progress, is_cancelled)
     else:
-        alone, results = _without_pair(run, options), _results(run, options)
+        alone, results = captures_without_pair(run, options), _results(run, options)
         if not (alone or results):
             return None
-        name = max((*alone, *results), key=lambda one: _place(run, one))
+        name = max((*alone, *results), key=lambda one: place_of_round(run, one))
         if name in results:
             found = _of_results(run, name, results[name], options, refused, progress, is_cancelled)
         else:
@@ -102,11 +108,6 @@ def newest_of(
     if refused and (options.rank is not None or options.step is not None):
         raise refused[0]
     return Newest(found)
-
-
-def _place(run: Run, round_name: str) -> int:
-    """The place of a round; what lies beside the rounds is before all."""
-    return next((place for place, one in enumerate(run.rounds) if one.name == round_name), -1)
 
 
 def _of_pair(
@@ -208,20 +209,20 @@ def report_of(
         told = report_of_pair(pair, options, progress=progress, is_cancelled=is_cancelled)
         return AreaReport("", pair_name(pair), told)
     run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
-    pairs = _matching(run, capture_pairs(run), options.round_name, options.pair_name)
+    pairs = matching(run, capture_pairs(run), options.round_name, options.pair_name)
     results = {} if pairs or options.pair_name else _results(run, options)
     if results:
-        name = max(results, key=lambda one: _place(run, one))
+        name = max(results, key=lambda one: place_of_round(run, one))
         told = report_of_results(run, results[name], options, progress=progress, is_cancelled=is_cancelled)
-        notes = _left_out(run, name, options.lang)
+        notes = left_out(run, name, options.lang)
         return AreaReport(name, names_of(results[name]), with_problems(told, run.problems), notes)
     if not pairs:
-        captures = _only_capture(run, options.round_name)
+        captures = only_capture(run, options.round_name)
         told, notes = _report_alone(run, captures, options, progress, is_cancelled)
         return AreaReport(captures[0].round, captures[0].name, with_problems(told, run.problems), notes)
     pair = newest(pairs)
     told = _told_of_pair(run, pair, options, progress, is_cancelled)
-    notes = _choice(run, pair, pairs, options)
+    notes = notes_of_choice(run, pair, pairs, options)
     return AreaReport(pair.round, pair_name(pair), with_problems(told, run.problems), notes)
 
 
@@ -302,110 +303,6 @@ def settings_of(options: AnalysisOptions) -> Settings:
     )
 
 
-def choose_pair(run: Run, round_name: str | None = None, pair: str | None = None) -> CapturePair:
-    """The pair of a run that is meant: by round and name, else the first of the newest round that has one.
-
-    InputError with what was found instead.
-    """
-    pairs = _matching(run, capture_pairs(run), round_name, pair)
-    if pairs:
-        return newest(pairs)
-    _only_capture(run, round_name)
-    raise InputError("there is one capture alone here", path=run.path, hint=_TWO_SIDES)
-
-
-def newest(pairs: Sequence[CapturePair]) -> CapturePair:
-    """The first pair of the newest round among pairs in the order of the rounds."""
-    return next(pair for pair in pairs if pair.round == pairs[-1].round)
-
-
-def pair_name(pair: CapturePair) -> str:
-    """What `--pair` takes: the target's name; both names are shown with it."""
-    return f"{pair.target_name} against {pair.golden_name}"
-
-
-_TWO_SIDES = (
-    "give the golden capture as second argument, or open a folder that holds both "
-    "(named npu/gpu/cpu/golden/bench/target ...)"
-)
-
-
-def _matching(
-    run: Run, pairs: Sequence[CapturePair], round_name: str | None, name: str | None
-) -> list[CapturePair]:
-    rounds = [round_.name for round_ in run.rounds]
-    if round_name is not None and round_name not in rounds:
-        known = f"rounds: {_listed(rounds)}" if any(rounds) else "it has one round without a name"
-        raise InputError(f"no round '{round_name}'", path=run.path, hint=known)
-    found = [pair for pair in pairs if round_name in (None, pair.round)]
-    if name is None:
-        return found
-    named = [pair for pair in found if name in (pair.target_name, pair_name(pair))]
-    if not named:
-        folder = name.rstrip("/") + "/"
-        named = [pair for pair in found if pair.target_name.startswith(folder)]
-    if not named:
-        known = f"pairs: {_listed([pair_name(p) for p in found])}" if found else "there is no pair here"
-        raise InputError(f"no pair '{name}'", path=run.path, hint=known)
-    return named
-
-
-def _choice(
-    run: Run, pair: CapturePair, pairs: Sequence[CapturePair], options: AnalysisOptions
-) -> tuple[str, ...]:
-    """What was chosen out of several, and what was not looked at."""
-    notes: list[str] = []
-    beside = [p for p in pairs if p.round == pair.round]
-    if len(beside) > 1:
-        others = _listed([p.target_name for p in beside if p is not pair])
-        values = {"n": len(beside), "name": pair_name(pair), "others": others}
-        notes.append(say(TEXTS, "pair-chosen", options.lang, **values))
-    last = run.rounds[-1].name if run.rounds else ""
-    if options.round_name is None and options.pair_name is None and last != pair.round:
-        notes.append(say(TEXTS, "round-without-pair", options.lang, round=last, chosen=pair.round))
-    return (*notes, *_left_out(run, pair.round, options.lang))
-
-
-def _left_out(run: Run, round_name: str, lang: Lang) -> tuple[str, ...]:
-    alone = [
-        capture.name
-        for capture in unpaired_captures(run)
-        if capture.round == round_name and OVERFLOW_FOLDER not in capture.name.split("/")
-    ]
-    return (say(TEXTS, "left-out", lang, names=_listed(alone)),) if alone else ()
-
-
-def _without_pair(run: Run, options: AnalysisOptions) -> dict[str, list[Capture]]:
-    """The captures of rounds that hold no pair. Of captures beside the rounds a pair may exist in a round, as
-    of a round that is the golden one of others."""
-    pairs = capture_pairs(run)
-    paired = {pair.round for pair in pairs} | ({""} if pairs else set())
-    golden = {artifact.path for pair in pairs for artifact in pair.golden}
-    found: dict[str, list[Capture]] = {}
-    for capture in captures_of(run):
-        if golden.intersection(artifact.path for artifact in capture.artifacts):
-            continue
-        if capture.round not in paired and options.round_name in (None, capture.round):
-            found.setdefault(capture.round, []).append(capture)
-    return found
-
-
-def _only_capture(run: Run, round_name: str | None) -> list[Capture]:
-    captures = [c for c in captures_of(run) if round_name in (None, c.round)]
-    if len(captures) == 1:
-        return captures
-    where = f" in round '{round_name}'" if round_name else ""
-    captures = captures or [c for c in comparable_captures(run) if round_name in (None, c.round)]
-    if len(captures) < 2:
-        found = f"one capture alone here, {captures[0].name}" if captures else "no capture pair here"
-        raise InputError(found + where, path=run.path, hint=_TWO_SIDES)
-    raise InputError(
-        f"{len(captures)} captures{where}, and their names do not say which is target and which is golden",
-        path=run.path,
-        hint="name the two as TARGET and GOLDEN: " + _listed([c.name for c in captures]),
-    )
-
-
 def _report_alone(
     run: Run,
     captures: Sequence[Capture],
@@ -415,7 +312,7 @@ def _report_alone(
 ) -> tuple[Report, tuple[str, ...]]:
     """NaN and Inf of captures without a counterpart, and which of the options could not be used there."""
     if options.inputs:
-        raise UsageError("--inputs compares two captures, and there is one", hint=_TWO_SIDES, path=run.path)
+        raise UsageError("--inputs compares two captures, and there is one", hint=TWO_SIDES, path=run.path)
     if options.pair_name is not None:
         raise UsageError("there is no pair here", hint="leave --pair out", path=run.path)
     dumps = [a for capture in captures for a in capture.artifacts if _is_asked_for(a, options)]
@@ -453,7 +350,7 @@ def _is_asked_for(artifact: Artifact, options: AnalysisOptions) -> bool:
 def _not_there(run: Run, captures: Sequence[Capture], options: AnalysisOptions) -> InputError:
     asked = [f"{name} {n}" for name, n in (("rank", options.rank), ("step", options.step)) if n is not None]
     known = [f"step {a.step} rank {a.rank}" for capture in captures for a in capture.artifacts]
-    return InputError(f"no {' of '.join(asked)}", path=run.path, hint=f"there is {_listed(known)}")
+    return InputError(f"no {' of '.join(asked)}", path=run.path, hint=f"there is {listed(known)}")
 
 
 def _refuse_choice_within_a_run(options: AnalysisOptions) -> None:
@@ -472,7 +369,3 @@ def _unreadable(run: Run, pair: CapturePair | None, error: InputError) -> Report
         where = pair.relative(Path(error.path))
     told = Report(AREA, str(run.path), "incomplete", problems=(Problem.from_error(error, where),))
     return told if pair is None else replace(told, target=pair.target_name, golden=pair.golden_name)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN_NAMES]) + (", ..." if len(names) > SHOWN_NAMES else "")

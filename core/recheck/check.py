@@ -34,18 +34,6 @@ RANDOM = frozenset(
     ("dropout", "bernoulli", "rand", "randn", "randint", "rand_like", "randn_like", "normal", "uniform",
      "multinomial", "randperm", "random", "exponential", "npu_dropout")
 )  # fmt: skip
-_SCOPED = {
-    "NPU",
-    "Tensor",
-    "Torch",
-    "Functional",
-    "Aten",
-    "Mint",
-    "MintFunctional",
-    "Primitive",
-    "MindSpeed",
-    "VF",
-}
 
 
 @dataclass(frozen=True, slots=True)

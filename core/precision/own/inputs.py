@@ -51,9 +51,9 @@ def inputs_report(
 ) -> Report:
     """Which inputs and parameters are equal, and which differ in which elements.
 
-    Data: what the first call that computes was given, what the first module that no other holds was given, and
-    integers (masks, labels) as long as all before them agrees. Only these tensors are read. InputError where
-    no rank-step of both can be, Cancelled.
+    Data: what the first call that computes was given, what the first module that no other holds was given,
+    and integers (masks, labels) as long as all before them agrees. Only these tensors are read. InputError
+    where no rank-step of both can be, Cancelled.
     """
     found, problems = _compared(pair, settings, progress, is_cancelled)
     ranks = tuple(one.rank for one in found)

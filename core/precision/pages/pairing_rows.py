@@ -5,7 +5,7 @@ One line a call; a group has as many as its longer side has calls, with its last
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -291,8 +291,3 @@ def _facts(side: str, dump: Dump, call: int, lang: Lang) -> Iterator[tuple[str, 
         record = dump.leaf(leaf)
         shape = "" if record.shape is None else str(list(record.shape)).replace(" ", "")
         yield f"{say(TEXTS, side, lang)} {record.io}", f"{record.dtype or record.type} {shape}".strip()
-
-
-def call_names(dump: Dump, calls: Sequence[int]) -> tuple[str, ...]:
-    """Full names of calls of one dump."""
-    return tuple(dump.calls.names[call] for call in calls)

@@ -16,8 +16,9 @@ from npulse.core.run.sides import capture_pairs, pair_of
 from npulse.core.table import Table, text_column
 from npulse.core.text import safe_text
 
+from ..choose import choose_pair, pair_name
 from ..compare import compare_captures
-from ..run_report import choose_pair, pair_name, settings_of
+from ..run_report import settings_of
 from ..table import precision_table
 from ..theirs.run import TABLES, read_results, results_by_round
 from ..theirs.table import Result, theirs_table

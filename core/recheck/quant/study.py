@@ -57,7 +57,6 @@ class _Sums:
     n_clipped: int = 0
     scale_min: float = np.inf
     scale_max: float = 0.0
-    product_error: float = 0.0
 
 
 def study(

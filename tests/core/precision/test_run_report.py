@@ -9,7 +9,8 @@ import pytest
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.areas import AREAS, area_of
 from npulse.core.errors import InputError, UsageError
-from npulse.core.precision.run_report import choose_pair, report_of, reports_of
+from npulse.core.precision.choose import choose_pair
+from npulse.core.precision.run_report import report_of, reports_of
 from npulse.core.run.discover import discover
 
 from ...tui.panes.captures import NAMES, ORIGIN, chain, write_capture

@@ -78,7 +78,7 @@ def test_other_labels_are_data_while_all_before_agrees(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("parent", [None, "Module.model.Net.forward.0"])
 def test_modules_captured_one_by_one_have_data_in_the_first(tmp_path: Path, parent: str | None) -> None:
-    """Each stands alone; only where an outer module is known there is a net, whatever was called before it."""
+    """Each stands alone; only where an outer module is known there is a net, whatever ran before it."""
     x, made = TABLE[:3], random(7, 3, 16)
     first, second = INNER, "Module.model.act.GELU.forward.0"
     for side, z in (("a", made), ("b", made * 2)):
