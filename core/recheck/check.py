@@ -332,7 +332,7 @@ def _explained(done: Check, lifted: Lifted, given: Given, inside: Inside) -> Che
     half = _half_of(given)
     if reference.accumulates and half:
         roundoff = FLOAT16 if half == "float16" else BFLOAT16
-        coarse = Inside(roundoff, 2.0**-24 if half == "float16" else 2.0**-126, is_likely=True)
+        coarse = Inside(roundoff, 2.0**-24 if half == "float16" else 2.0**-126, is_typical=True)
         with np.errstate(all="ignore"):
             outputs = _compared(reference.function, lifted.numbers(coarse), given, lifted)
         if _fits(outputs):

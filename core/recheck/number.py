@@ -13,7 +13,11 @@ the operands (Higham, Accuracy and Stability of Numerical Algorithms, chapters 2
     f(a)        its change over [a-ea, a+ea] + ULPS[f] u|f(a)|
 
 gamma(k) = ku / (1 - ku) holds for every order of summation; `is_likely` replaces it by 6 sqrt(k) u, which all
-but certainly holds too (Higham and Mary, 2019) and is what a sum in a coarser dtype betrays itself by.
+but certainly holds too (Higham and Mary, 2019) and is what a sum in a coarser dtype betrays itself by. What
+such a dtype leaves is `is_typical`: 6 sqrt(k) u sum|a| would allow any result at all in half precision.
+Roundings are of partial sums, which on their way to the sum T are a bridge of variance sum(a^2):
+6 u sqrt(k (T^2 / 3 + sum(a^2) / 6)), and where terms of one sign alone are added, which stops at half a
+spacing, as much more as T then is of sum|a|.
 What is integer stays exact.
 """
 
@@ -55,13 +59,14 @@ def check_size(*shape: int) -> None:
 @dataclass(frozen=True, slots=True)
 class Inside:
     """How an implementation computes. roundoff: its unit roundoff; floor: what a result may lose to
-    underflow. is_plain: values in `carrier` alone, no bounds. is_likely: see the module."""
+    underflow. is_plain: values in `carrier` alone, no bounds. is_likely, is_typical: see the module."""
 
     roundoff: float
     floor: float = 2.0**-126
     carrier: str = "float64"
     is_plain: bool = False
     is_likely: bool = False
+    is_typical: bool = False
 
     def gamma(self, n: int) -> float:
         """What n roundings in a row can grow to, relative."""
@@ -69,6 +74,16 @@ class Inside:
             return LIKELY * math.sqrt(max(n, 0)) * self.roundoff
         grown = n * self.roundoff
         return grown / (1.0 - grown) if grown < 0.5 else math.inf
+
+    def of_sum(self, n: int, value: Array, magnitude: Array, squares: Callable[[], Array]) -> Array:
+        """What rounding leaves in sums of n terms. magnitude: of |a|; squares: of a^2, asked where needed."""
+        if not self.is_typical:
+            return np.asarray(self.gamma(n) * magnitude)
+        total = np.where(np.isfinite(value), abs(value), 0.0)
+        on_the_way = np.sqrt(total * total / 3 + squares() / 6)
+        one_sided = np.maximum(2 * total - magnitude, 0.0)
+        reach = LIKELY * math.sqrt(max(n, 0)) * self.roundoff
+        return np.asarray(reach * np.minimum(on_the_way + one_sided, magnitude))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +186,8 @@ class Number:
             return self._made(value, 0.0, is_integer)
         error: Bound = 0.0
         if not is_integer:
-            error = self.inside.gamma(a.shape[-1]) * (abs(a) @ abs(b))
+            magnitude = abs(a) @ abs(b)
+            error = self.inside.of_sum(a.shape[-1], value, magnitude, lambda: (a * a) @ (b * b))
         if not _is_none(other.error):
             error = _plus(error, abs(a) @ _full(other.error, b))
         if not _is_none(self.error):
@@ -184,7 +200,10 @@ class Number:
             return self._made(value, 0.0, self.is_integer)
         n = self.value.size // max(np.size(value), 1)
         magnitude = abs(self.value).sum(axis=axis, keepdims=keepdims)
-        error = self.inside.gamma(max(n - 1, 0)) * magnitude
+        values = self.value
+        error = self.inside.of_sum(
+            n - 1, value, magnitude, lambda: (values * values).sum(axis=axis, keepdims=keepdims)
+        )
         if not _is_none(self.error):
             error = _plus(error, _full(self.error, self.value).sum(axis=axis, keepdims=keepdims))
         return Number(np.asarray(value), self.inside, _where_finite(value, error))
@@ -231,7 +250,8 @@ class Number:
         if self.inside.is_plain or is_integer:
             return self._made(value, 0.0, is_integer)
         magnitudes = [abs(part.value) for part in parts]
-        error = self.inside.gamma(n + len(parts)) * f(*magnitudes)
+        squares = [part.value * part.value for part in parts]
+        error = self.inside.of_sum(n + len(parts), value, f(*magnitudes), lambda: f(*squares))
         if not all(_is_none(part.error) for part in parts):
             raised = [m + part.error for m, part in zip(magnitudes, parts, strict=True)]
             error = error + (f(*raised) - f(*magnitudes))

@@ -57,8 +57,8 @@ RULES: tuple[Rule, ...] = (
             "偏差大于以 float32 累加所留，不大于以算子自身 dtype 累加所留：求和以半精度进行。",
         ),
         (
-            "beyond 6 sqrt(k) roundoffs of float32, within as many of the operator's dtype",
-            "超过 float32 的 6 sqrt(k) 个舍入单位，不超过算子 dtype 的同样多个",
+            "beyond 6 sqrt(k) roundoffs of float32 of sum|a|, within 6 sqrt(k) of the operator's dtype of what partial sums come to: sqrt(T^2 / 3 + sum(a^2) / 6) of a sum T, more where terms have one sign",
+            "超过 float32 的 6 sqrt(k) 个舍入单位（相对 sum|a|），不超过算子 dtype 的 6 sqrt(k) 个（相对部分和：和为 T 时 sqrt(T^2 / 3 + sum(a^2) / 6)，各项同号时更大）",
         ),
         (
             "npulse's own; Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, 2019",

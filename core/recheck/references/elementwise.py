@@ -91,10 +91,10 @@ def _div_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
 def div(input: Any, other: Any, rounding_mode: str | None = None) -> Number:
     a, b = _pair(input, other)
     made = a / b
-    return made if rounding_mode is None else _whole(made, np.floor if rounding_mode == "floor" else np.trunc)
+    return made if rounding_mode is None else whole(made, np.floor if rounding_mode == "floor" else np.trunc)
 
 
-def _whole(x: Number, to: Any) -> Number:
+def whole(x: Number, to: Any) -> Number:
     """A whole number near x: one off where the bounds of x reach the next one."""
     value = to(x.value)
     off = np.maximum(abs(to(x.value + x.error) - value), abs(value - to(x.value - x.error)))
@@ -212,24 +212,24 @@ def sign(input: Number) -> Number:
 
 @reference("floor")
 def floor(input: Number) -> Number:
-    return _whole(input, np.floor)
+    return whole(input, np.floor)
 
 
 @reference("ceil")
 def ceil(input: Number) -> Number:
-    return _whole(input, np.ceil)
+    return whole(input, np.ceil)
 
 
 @reference("trunc")
 def trunc(input: Number) -> Number:
-    return _whole(input, np.trunc)
+    return whole(input, np.trunc)
 
 
 @reference("round")
 def round_(input: Number, decimals: int = 0) -> Number:
     if decimals:
         raise NotImplementedError("round with decimals")
-    return _whole(input, np.rint)
+    return whole(input, np.rint)
 
 
 def _clamp_variants(arguments: dict[str, Any]) -> Iterator[Variant]:

@@ -6,6 +6,7 @@ A quantised output may be the integer on either side where the value lies within
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from npulse.core.formats.tensors import dtype_of
 
 from ..number import Number, in_dtype
 from ..registry import Variant, reference
+from .elementwise import whole
 
 INT8 = (-128.0, 127.0)
 
@@ -67,7 +69,7 @@ def npu_quantize(
     scale = _along(scales, input, axis)
     made = input / scale if div_mode else input * scale
     if cuts:
-        return Number(np.clip(np.trunc(made.value), low, high), made.inside, 0.0, True)
+        made = replace(whole(made, np.trunc), is_integer=True)
     if zero_points is not None:
         made = made + _along(zero_points, input, axis)
     return made.clamp(low, high)
@@ -98,8 +100,9 @@ def npu_dynamic_quant(
     scale = top / steps
     is_zero = top.value == 0
     safe = Number(np.where(is_zero, 1.0, scale.value), scale.inside, scale.error)
-    shape = () if is_per_tensor else x.shape[:-1]
-    return (x / safe).clamp(*INT8), scale.reshape(*shape)
+    shape = np.broadcast_shapes(scale.shape, (*x.shape[:-1], 1))  # the tensor's scale stands for each token
+    scales = scale.view(lambda a: np.broadcast_to(a, shape)[..., 0])
+    return (x / safe).clamp(*INT8), scales
 
 
 @reference("npu_dynamic_quant_asymmetric")

@@ -13,7 +13,7 @@ import pytest
 from npulse.core.recheck.model import Check
 from npulse.core.recheck.run_recheck import recheck
 
-from .dumps import Of, write
+from .dumps import Of, rounded, write
 
 A = [1.541015625, -0.29345703125, -2.1796875, 0.568359375]
 B = [-1.0849609375, -1.3984375, 0.4033203125, 0.837890625]
@@ -96,3 +96,46 @@ def test_a_bound_that_allows_everything_is_no_pass(tmp_path: Path) -> None:
     )
     assert (check.outcome, check.why) == ("unknown", "unbounded")
     assert check.outputs[0].n_unbounded == 4
+
+
+def test_garbage_is_no_coarse_sum(tmp_path: Path) -> None:
+    """Half precision over 2,048 terms explains much, but no zeros and no other rows."""
+    draw = np.random.default_rng(4).normal
+    x, w = rounded(draw(size=(6, 2048)), "bfloat16"), rounded(draw(size=(32, 2048)), "bfloat16")
+    summed = np.zeros((6, 32))
+    for a, b in zip(x.T, w.T, strict=True):
+        summed = rounded(summed + np.outer(a, b), "bfloat16")
+    right = rounded(x @ w.T, "bfloat16")
+    for made, outcome in (
+        (right, "within"),
+        (summed, "coarse"),
+        (0 * right, "implementation"),
+        (right[::-1], "implementation"),
+    ):
+        check = one(tmp_path, "linear", [Of(x, "bfloat16"), Of(w, "bfloat16")], Of(made, "bfloat16"))
+        assert check.outcome == outcome
+
+
+def test_one_sided_sums_that_stand_still_are_coarse(tmp_path: Path) -> None:
+    x = rounded(abs(np.random.default_rng(5).normal(size=(4, 1024))), "bfloat16")
+    total = np.zeros(4)
+    for column in x.T:
+        total = rounded(total + column, "bfloat16")
+    assert abs(total / x.sum(-1) - 1).max() > 0.2
+    assert one(tmp_path, "sum", [Of(x, "bfloat16"), -1], Of(total, "bfloat16")).outcome == "coarse"
+
+
+def test_quantised_by_one_scale_or_cut_is_named(tmp_path: Path) -> None:
+    x = np.random.default_rng(6).normal(size=(3, 16)).astype(np.float32)
+    scale = np.full(3, abs(x).max() / 127, np.float32)
+    name = "NPU.npu_dynamic_quant.0.forward"
+    made = [Of(np.rint(x / scale[:, None]), "int8"), Of(scale, "float32")]
+    run = write(tmp_path, {name: {"args": [Of(x, "float32")], "out": made}})
+    check = recheck(run, name).calls[0].check
+    assert (check.outcome, check.words[0]) == ("call", "one scale for the whole tensor")
+    name = "NPU.npu_quantize.0.forward"
+    args = [Of(x, "float32"), Of([0.01] * 16, "float32"), Of([3] * 16, "int32")]
+    cut = np.clip(np.trunc(x / np.float32(0.01)) + 3, -128, 127)
+    run = write(tmp_path, {name: {"args": args, "kwargs": {"axis": 1}, "out": [Of(cut, "int8")]}})
+    check = recheck(run, name).calls[0].check
+    assert (check.outcome, check.words[0]) == ("implementation", "cut instead of rounded")
