@@ -36,13 +36,14 @@ _SHARD = re.compile(r"(?:.*-)?\d{4,6}-of-\d{4,6}\.\w+", re.ASCII)
 def read_parameters(path: Path, root: Path, declared: Declared, is_cancelled: IsCancelled) -> Dump:
     """The parameters of a checkpoint: one file, or all files of a folder (shards). InputError."""
     builder = CaptureBuilder(path if path.is_dir() else path.parent, root)
-    if path.name.endswith(INDEX):
+    is_indexed = path.name.endswith(INDEX)
+    if is_indexed:
         files = [builder.folder / name for name in read_index(path, root=root)]
     elif path.is_dir():
-        files = _shards(builder, path)
+        files, is_indexed = _shards(builder, path)
     else:
         files = [path]
-    is_one = len(files) == 1 or all(_SHARD.fullmatch(file.name) for file in files)
+    is_one = is_indexed or len(files) == 1 or all(_SHARD.fullmatch(file.name) for file in files)
     for file in files:
         check(is_cancelled)
         prefix = "" if is_one else f"{file.name.partition('.')[0]}:"
@@ -145,14 +146,14 @@ def _raw(path: Path, root: Path, declared: Declared) -> NamedTensor:
     return NamedTensor("", dtype.name, file.shape, file)
 
 
-def _shards(builder: CaptureBuilder, folder: Path) -> list[Path]:
-    """The files of a checkpoint in its folder: those that an index names, else all that can be one."""
+def _shards(builder: CaptureBuilder, folder: Path) -> tuple[list[Path], bool]:
+    """The files of a checkpoint in its folder: those that an index names (True), else all that can be one."""
     names = sorted(_listed(builder, folder, ""), key=natural_key)
     index = [name for name in names if name.endswith(".index.json")]
     if len(index) == 1:
-        return [folder / name for name in read_index(folder / index[0], root=builder.root)]
+        return [folder / name for name in read_index(folder / index[0], root=builder.root)], True
     known = [name for name in names if is_checkpoint_name(name)]
-    return [folder / name for name in known or names if is_tensor_file(name)]
+    return [folder / name for name in known or names if is_tensor_file(name)], False
 
 
 def _files(builder: CaptureBuilder, folder: Path, is_cancelled: IsCancelled) -> Iterator[str]:

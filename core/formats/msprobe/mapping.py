@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,12 @@ MAX_BYTES = 32 << 20
 MAX_ENTRIES = 500_000
 MAX_NAME = 1_000
 MAX_MEMBERS = 64
+MAX_GROUPS = 50_000
 COMMENT = "# npulse: "
 _MAX_DEPTH = 5
 _MAX_COMMENT = 100_000
+_MAX_TOKENS = 4 * MAX_ENTRIES
+"""A pair of names takes four. A parser makes half a kilobyte of each."""
 
 _LEAF = re.compile(r"\.(?:forward|backward|parameters_grad|debug)(?:\.|$)")
 _LISTS = ("args", "outputs", "parameters", "parameters_grad")
@@ -89,12 +93,16 @@ def read_mapping(path: Path, *, root: Path | None = None) -> MappingFile:
         if len(problems) < 100:
             problems.append(Problem(shown, "bad-record", message, line=line))
 
-    groups = tuple(_groups(text, wrong))
+    groups = tuple(islice(_groups(text, wrong), MAX_GROUPS + 1))
+    if len(groups) > MAX_GROUPS:
+        message = f"only the first {MAX_GROUPS:,} comments of npulse were read"
+        problems.append(Problem(shown, "limit", message, line=groups[-1].line))
+        groups = groups[:-1]
     top = _parsed(text, path, may_be_empty=bool(groups))
     if isinstance(top.value, list) and (top.is_map or not top.value):
         return replace(_of_map(path, top.value, wrong, problems), groups=groups)
     if isinstance(top.value, list):
-        return _of_list(path, top.value, wrong, problems)
+        return replace(_of_list(path, top.value, wrong, problems), groups=groups)
     raise InputError("no mapping: pairs of names, or a list of API pairs", path=path, line=top.line)
 
 
@@ -113,7 +121,10 @@ def _parsed(text: str, path: Path, *, may_be_empty: bool) -> _Node:
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         depth = 0
-        for token in yaml.scan(text, loader):
+        for count, token in enumerate(yaml.scan(text, loader)):
+            if count > _MAX_TOKENS:
+                line = token.start_mark.line + 1
+                raise InputError(f"more than {MAX_ENTRIES:,} entries", path=path, line=line)
             name = type(token).__name__
             depth += name.endswith(("SequenceStartToken", "MappingStartToken"))
             depth -= name.endswith(("SequenceEndToken", "MappingEndToken", "BlockEndToken"))

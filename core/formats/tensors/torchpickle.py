@@ -17,12 +17,20 @@ from ...text import safe_text
 from .dtypes import DTYPES, Dtype
 from .layout import Shape
 
+MAX_STEPS = 10_000_000
+"""Every one may make an object of 64 bytes out of a byte; a tensor of a checkpoint takes about 35."""
+
 
 class PickleProblem(Exception):
     """The pickle cannot be used. `position`: byte in the buffer; ended: the buffer was over too early."""
 
     def __init__(
-        self, kind: Literal["refused", "unreadable"], message: str, position: int, *, ended: bool = False
+        self,
+        kind: Literal["refused", "unreadable", "too-large"],
+        message: str,
+        position: int,
+        *,
+        ended: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -170,6 +178,7 @@ class Machine:
     __slots__ = ("_steps", "at", "buffer", "marks", "memo", "stack", "storages")
 
     known_globals = _GLOBALS
+    max_steps = MAX_STEPS
 
     def __init__(
         self, buffer: bytes, start: int, steps: Mapping[int, Callable[[Any], Any]] | None = None
@@ -184,9 +193,13 @@ class Machine:
 
     def run(self) -> Any:
         """The pickled value; `at` is then the byte after the pickle."""
-        start = self.at
+        start, left = self.at, self.max_steps
         try:
             while (opcode := self.number(1)) != _STOP:
+                left -= 1
+                if left < 0:
+                    message = f"more than {self.max_steps:,} steps of a pickle, no tensors need as many"
+                    raise PickleProblem("too-large", message, start)
                 step = self._steps.get(opcode)
                 if step is None:
                     raise PickleProblem("refused", f"pickle opcode 0x{opcode:02x} is not allowed", start)

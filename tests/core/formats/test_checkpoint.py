@@ -130,6 +130,13 @@ def test_containers_that_hold_each_other_end() -> None:
     assert found.values == {"n": 3}
 
 
+def test_a_pickle_of_empty_containers_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("npulse.core.formats.tensors.torchpickle.Machine.max_steps", 1000)
+    with pytest.raises(TensorError, match="steps") as error:
+        _read(zipped(b"\x80\x02" + b"}" * 2000 + b".", []))
+    assert error.value.kind == "too-large"
+
+
 def test_integers_of_thousands_of_digits_are_no_names_and_no_numbers() -> None:
     found, _ = _read(zipped(pickled({"a": {1 << 40_000: 1}, "b": 1 << 40_000, "n": 3}), []))
     assert found.values == {"b": hex(1 << 40_000)[:200], "n": 3}

@@ -79,6 +79,26 @@ def test_single_entries_that_cannot_be_meant(tmp_path: Path) -> None:
     assert [p.line for p in read(tmp_path, "- just\n- words").problems] == [1, 2]
 
 
+def test_more_than_any_mapping_holds_is_refused_before_it_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("npulse.core.formats.msprobe.mapping._MAX_TOKENS", 100)
+    with pytest.raises(InputError, match="more than") as error:
+        read(tmp_path, "- \n" * 1000)
+    assert error.value.line == 100
+
+
+def test_comments_of_ours_are_counted_and_stand_in_every_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("npulse.core.formats.msprobe.mapping.MAX_GROUPS", 2)
+    comment = '# npulse: [["x"], ["y"]]\n'
+    for first in ("a: b\n", "- {ms_api: A.b, pt_api: C.d}\n"):
+        assert [group.target for group in read(tmp_path, first + comment).groups] == [("x",)]
+        found = read(tmp_path, first + comment * 4)
+        assert len(found.groups) == 2 and [(p.kind, p.line) for p in found.problems] == [("limit", 4)]
+
+
 @given(st.binary(max_size=300) | st.text("ab: -[]{}&*!#\n\"'|>%@`,?", max_size=200).map(str.encode))
 def test_no_file_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory, raw: bytes) -> None:
     try:

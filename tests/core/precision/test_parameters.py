@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,16 @@ def test_a_square_parameter_that_was_turned(tmp_path: Path) -> None:
     target = write(tmp_path / "t.safetensors", {"w": np.ascontiguousarray(square.T)})
     found = told(target, write(tmp_path / "g.safetensors", {"w": square}))
     assert found.told == ("1 parameters: 1 transposed",)
+
+
+def test_shards_that_an_index_names_are_one_checkpoint_whatever_they_are_called(tmp_path: Path) -> None:
+    w, v = numbers(4), numbers(4, seed=1)
+    write(tmp_path / "t/first.safetensors", {"w": w})
+    write(tmp_path / "t/second.safetensors", {"v": v})
+    index = {"weight_map": {"w": "first.safetensors", "v": "second.safetensors"}}
+    (tmp_path / "t/model.safetensors.index.json").write_text(json.dumps(index))
+    found = told(tmp_path / "t", write(tmp_path / "g/model.safetensors", {"v": v, "w": w}))
+    assert (found.verdict, found.findings) == ("pass", ())
 
 
 def test_shards_are_one_checkpoint_and_ranks_are_paired(tmp_path: Path) -> None:
