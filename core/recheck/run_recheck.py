@@ -258,6 +258,8 @@ def _is_of_type(full: str, operator: str) -> bool:
 def _no_call(run: Run, operator: str, names: Sequence[str]) -> UsageError:
     import difflib
 
-    near = difflib.get_close_matches(operator, names, n=4, cutoff=0.5)
+    word = operator.lower()
+    near = [name for name in names if word in name.lower()][:4] if word else []
+    near = near or difflib.get_close_matches(operator, names, n=4, cutoff=0.5)
     hint = f"calls here: {', '.join(near or names[:4])}" if names else "the dump names no call"
     return UsageError(f"no call fits '{operator}'", hint=hint, path=run.path)

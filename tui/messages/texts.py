@@ -34,6 +34,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Nothing here for this key ({action}): no row is under the cursor.",
         "此处无法执行（{action}）：光标下没有行。",
     ),
+    "precision.theirs-only": (
+        "These are figures that another tool computed; this key ({action}) needs the two captures: open their folder.",
+        "这里是其他工具算出的结果；此键（{action}）需要两份采集：请打开采集目录。",
+    ),
     "pane.nothing-to-undo": ("Nothing to undo.", "没有可撤销的操作。"),
     "where.title": ("Where this comes from", "数据出处"),
     "missing.export": (

@@ -21,7 +21,7 @@ from ..ranks import ranks_of_call
 from ..rows import BY_STATISTICS, BY_TENSOR
 from ..verdict import ERROR, REASON, REASONS, UNKNOWN, WARNING, Criteria
 from .names import DEFAULT_ERROR_THRESHOLD, Measures, measures, with_limit
-from .picked import Mask, rows_of_layers, rows_of_operator, rows_of_outputs
+from .picked import Mask, call_of_operator, rows_of_layers, rows_of_operator, rows_of_outputs
 from .tables import aligned, layer_table, row_table, worst_of
 from .texts import TEXTS
 
@@ -64,6 +64,8 @@ def answered(comparison: Comparison, report: Report, options: AnalysisOptions) -
     is_plain = not options.metrics and options.error_threshold is None and not options.layers
     if is_plain and mode is None:
         return report
+    if options.by_rank:
+        options = replace(options, operator=call_of_operator(comparison, str(options.operator)))
     masks = rows_of_layers(comparison, options.layers)
     if mode == "single":
         masks = rows_of_operator(comparison, str(options.operator))
@@ -252,14 +254,13 @@ def _of_rows_alone(
     comparison: Comparison, report: Report, masks: Sequence[Mask], options: AnalysisOptions
 ) -> Report:
     """The report of the rows that were asked for: their findings and the verdict that these give."""
-    lang = options.lang
     findings: list[Finding] = []
     has_unknown = False
     for rank, mask in zip(comparison.ranks, masks, strict=True):
         verdicts = rank.rows.verdict
         has_unknown = has_unknown or bool((mask & (verdicts == UNKNOWN)).any())
         for row in np.flatnonzero(mask & np.isin(verdicts, (ERROR, WARNING))).tolist():
-            findings.append(_beyond(comparison, rank, row, lang))
+            findings.append(_beyond(comparison, rank, row, options))
     findings.sort(key=lambda finding: finding.severity != "error")
     has_unknown = has_unknown or not any(mask.any() for mask in masks) or comparison.is_growing
     problems = report.problems
@@ -271,10 +272,13 @@ def _of_rows_alone(
     )
 
 
-def _beyond(comparison: Comparison, rank: RankComparison, row: int, lang: Lang) -> Finding:
+def _beyond(comparison: Comparison, rank: RankComparison, row: int, options: AnalysisOptions) -> Finding:
+    lang = options.lang
     found = row_finding(comparison, rank, row, lang)
     if found.rule:
         return found
     reason = REASONS[int(rank.rows.reason[row])]
     message = say(TEXTS, "beyond", lang, reason=found.message or reason)
-    return replace(found, rule="precision.asked", message=message, next_step=say(TEXTS, "next-beyond", lang))
+    option = "--compare-mode" if options.operator is None else "--operator"
+    next_step = say(TEXTS, "next-beyond", lang, option=option)
+    return replace(found, rule="precision.asked", message=message, next_step=next_step)

@@ -45,6 +45,20 @@ def rows_of_operator(comparison: Comparison, operator: str) -> list[Mask]:
     return rows_of_layers(comparison, [operator])
 
 
+def call_of_operator(comparison: Comparison, operator: str) -> str:
+    """The full name of the only call that `rows_of_operator` selects; InputError where there are several."""
+    found: dict[str, None] = {}
+    for rank in comparison.ranks:
+        names = _names(rank)
+        if operator in names:
+            return operator
+        found.update(dict.fromkeys(name for name in names if _matches(name, (operator,))))
+    if len(found) > 1:
+        hint = f"name one: {', '.join(list(found)[:8])}"
+        raise InputError(f"{len(found)} calls fit '{operator}'; --by-rank shows one", hint=hint)
+    return next(iter(found), operator)
+
+
 def rows_of_outputs(comparison: Comparison) -> list[Mask]:
     """What the net gives: outputs of the outermost module's forward, without modules the last forward output.
 

@@ -81,7 +81,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "所查询的内容超出阈值：{reason}",
     ),
     "next-beyond": (
-        "Leave --compare-mode out: npulse precision then names the call in which it begins.",
-        "去掉 --compare-mode：npulse precision 会给出差异开始的调用。",
+        "Leave {option} out: npulse precision then names the call in which it begins.",
+        "去掉 {option}：npulse precision 会给出差异开始的调用。",
     ),
 }

@@ -1,6 +1,6 @@
 """A result of another tool beside our own comparison of the same captures: where the two say something else.
 
-It adds notes and no verdict of its own: the tensors were read.
+It adds notes and no verdict of its own: the captures themselves were read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from npulse.core.table import Column, Table
 from npulse.core.text import Lang, safe_text, say
 
 from ..compare import Comparison, RankComparison
+from ..rows import BY_STATISTICS
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import ERROR, PASS, REASONS, UNKNOWN, VERDICTS
 from .report import AREA, location, row_figures
@@ -107,7 +108,7 @@ def _note(one: Result, links: npt.NDArray[np.int64], comparison: Comparison, lan
         role="unknown",
         subject=file,
         message=message,
-        next_step=say(TEXTS, "next-beside", lang) if len(missed) or len(strict) else "",
+        next_step=_next_step(comparison, int(links[row]), lang) if len(missed) or len(strict) else "",
         figures={
             "n_rows": theirs.table.n_rows,
             "n_compared_here": len(both),
@@ -118,6 +119,12 @@ def _note(one: Result, links: npt.NDArray[np.int64], comparison: Comparison, lan
         },
         location=location(one, row) if has_row else Location(artifact=theirs.table.artifact),
     )
+
+
+def _next_step(comparison: Comparison, row: int, lang: Lang) -> str:
+    """What to go by, by what our verdict of a row rests on."""
+    bases = np.concatenate([rank.rows.basis for rank in comparison.ranks])
+    return say(TEXTS, "next-beside-statistics" if bases[row] == BY_STATISTICS else "next-beside", lang)
 
 
 def _table(

@@ -118,8 +118,8 @@ RULES: tuple[Rule, ...] = (
         ("another tool's result of the captures compared here", "其他工具对同一采集的结果"),
         (
             "A result table lies beside the captures that were compared: how many of its rows agree with our "
-            "comparison, and where it says something else. Our comparison read the tensors themselves.",
-            "结果表与本次比较的采集在一起：有多少行与我们的比较一致，哪里不同。我们的比较读取了张量本身。",
+            "comparison, and where it says something else. Our comparison read the captures themselves.",
+            "结果表与本次比较的采集在一起：有多少行与我们的比较一致，哪里不同。我们的比较读取了采集本身。",
         ),
         ("-", "-"),
         _OWN,

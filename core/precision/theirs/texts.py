@@ -130,6 +130,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "{file}, computed by {tool}: none of its rows names a tensor of this comparison",
         "{file}（由 {tool} 计算）：没有任何一行对应本次比较的张量",
     ),
+    "next-beside-statistics": (
+        "both go by recorded statistics; capture tensors of this call to be sure",
+        "两者均依据记录的统计量；要确定请采集该调用的张量",
+    ),
     "next-beside": ("our comparison read the tensors; go by it", "我们的比较读取了张量本身，以此为准"),
     "place-line": ("line {n}", "第 {n} 行"),
     "place-entry": ("entry {n}", "第 {n} 项"),

@@ -328,6 +328,9 @@ def test_which_calls_a_word_means(tmp_path: Path) -> None:
         assert len(recheck(run, word).calls) == n, word
     with pytest.raises(UsageError, match="no call fits 'abz'"):
         recheck(run, "abz")
+    with pytest.raises(UsageError) as failure:  # part of a name
+        recheck(run, "Bs_")
+    assert failure.value.hint == "calls here: Tensor.abs_.0.forward"
     with pytest.raises(InputError, match="no rank 7"):
         recheck(run, "abs", options=AnalysisOptions(rank=7))
     (tmp_path / "empty").mkdir()

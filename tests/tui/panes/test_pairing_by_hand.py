@@ -66,6 +66,8 @@ async def test_calls_are_paired_judged_remembered_and_forgotten(
         assert "by hand: 1  judged again when you leave" in text and "every call has a counterpart" in text
         line = next(line for line in text.split("\n") if "Torch.clamp.0" in line and "Torch.clamp.7" in line)
         assert " = " in line and "unknown" in line
+        at_left = [line[:80] for line in text.split("\n") if "by hand: 1" in line or "u undo" in line]
+        assert len(at_left) == 2 and "judged again when you leave" in at_left[0] and "x keep" in at_left[1]
         await pilot.press("g", "minus")
         await until(pilot, lambda: page.rows is not None and page.rows.n_none == 2)
         await pilot.press("u")

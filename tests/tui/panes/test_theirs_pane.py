@@ -37,6 +37,7 @@ async def test_a_result_table_alone_is_shown_and_sorted(
         for key in ("w", "v", "enter"):  # what needs two captures says so and does nothing
             await pilot.press(key)
         assert app.pane is pane
+        assert "another tool computed" in str(next(iter(app._notifications)).message)
         pane.change_view(sort="Cosine")
         await pilot.pause()
         order = pane.table.view.order

@@ -198,17 +198,14 @@ class PairingLines(Page["Left | None"]):
     def _show_state(self, *_: object) -> None:
         if self.rows is None:
             return
-        parts = [
-            self.table.position,
-            self.tr("pairing.legend", sure=SIGNS[0], likely=SIGNS[1], doubtful=SIGNS[2]),
-        ]
-        parts += self.state_parts()
+        parts = [self.table.position, *self.state_parts()]
         if self._is_open_only:
             parts.append(self.tr("pairing.only"))
         if self._filter:
             parts.append(self.tr("table.filtered", filter=safe_text(self._filter, 60)))
         if self._trouble:
             parts.append(safe_text(self._trouble))
+        parts.append(self.tr("pairing.legend", sure=SIGNS[0], likely=SIGNS[1], doubtful=SIGNS[2]))
         text = self.plain("  ".join(parts))
         state = self.query_one("#state", Static)
         if state.content != text:

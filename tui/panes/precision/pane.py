@@ -13,7 +13,7 @@ from npulse.core.precision.table import table_row
 from npulse.core.precision.view import SUBJECT, PrecisionView
 from npulse.core.text import Lang, safe_text
 
-from ...actions import bindings_for
+from ...actions import BY_ID, bindings_for
 from ...keymap import show_keys
 from ...screens.choice import ChoicePage
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
@@ -211,6 +211,13 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             self.shell.push_screen(ElementsPage(self.compared.comparison, *self.compared.at(message.row)))
         else:
             self.shell.notice("precision.no-elements", severity="warning")
+
+    def _nothing(self, action_id: str) -> None:
+        if self.shown is None or self.compared is not None or not action_id.startswith("precision."):
+            super()._nothing(action_id)
+        else:
+            help_text = BY_ID[action_id].help(self.shell.lang)
+            self.shell.notice("precision.theirs-only", action=help_text)
 
     def action_show_stack(self) -> None:
         if self.compared is None or self.row is None:

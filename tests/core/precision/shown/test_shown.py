@@ -158,9 +158,16 @@ def test_one_operator_alone_and_by_rank(folders: tuple[Path, Path]) -> None:
     assert [f.subject for f in report.findings] == [BROKEN] and report.findings[0].role == "origin"
     made = [row for row in rows(report, "ranks") if row["io"] == "output 0"]
     assert [(row["rank"], row["verdict"]) for row in made] == [(0, "pass"), (1, "error")]
+    assert rows(asked(folders, operator=f"*{BROKEN[:-2]}*", by_rank=True), "ranks") == rows(report, "ranks")
+    with pytest.raises(InputError, match="calls fit '\\*relu\\*'") as failure:
+        asked(folders, operator="*relu*", by_rank=True)
+    assert BROKEN in str(failure.value.hint)
     clean = asked(folders, operator="Functional.relu.0.forward")
     assert (clean.verdict, clean.findings) == ("pass", ())
-    assert {row["operator"] for row in rows(asked(folders, operator="*relu*"), "asked")} > {BROKEN}
+    several = asked(folders, operator="*l*")
+    assert {row["operator"] for row in rows(several, "asked")} > {BROKEN}
+    asked_for = [f for f in several.findings if f.rule == "precision.asked"]
+    assert asked_for and all(f.next_step.startswith("Leave --operator out") for f in asked_for)
 
 
 def test_layers_narrow_the_figures_and_not_the_origin(folders: tuple[Path, Path]) -> None:

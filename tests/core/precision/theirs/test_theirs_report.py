@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from npulse.core.analysis import AnalysisOptions
@@ -19,6 +20,7 @@ from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact
 
 from ....tui.panes.captures import ORIGIN, chain, write_capture
+from ..faulty_net import api, tensor, write_dump
 from .tables import HEADER, row, write
 
 SCALED = {"EucDist": "0.6", "MaxAbsErr": "0.4", "MaxRelativeErr": "0.2", "NPU_max": "2.4", "NPU_min": "-1.2"}
@@ -164,11 +166,23 @@ def test_beside_our_own_comparison_it_adds_notes_alone(tmp_path: Path) -> None:
     assert note.figures["n_compared_here"] == len(names)
     n_errors = sum(table.column("verdict").value(row) == "error" for row in range(table.n_rows))
     assert note.figures["n_missed"] == n_errors > 0
+    assert "read the tensors" in note.next_step
     theirs = after.tables["theirs"]
     for place in range(theirs.n_rows):
         shown = theirs.row(place)
         assert shown["our_row"] == verdicts[shown["target"]]
         assert shown["our_verdict"] == table.column("verdict").value(shown["our_row"])
+
+
+def test_beside_statistics_nobody_read_a_tensor(tmp_path: Path) -> None:
+    for side, factor in (("npu", 2), ("cpu", 1)):
+        x = np.ones(4, np.float32)
+        data = {"Torch.abs.0.forward": api([tensor(x)], [tensor(x * factor)])}
+        write_dump(tmp_path / side / "step0" / "rank0", data)
+    write(tmp_path / "compare_result_20260801120000.csv", [row("Torch.abs.0.forward.output.0")])
+    note = report_of([tmp_path], AnalysisOptions()).report.findings[-1]
+    assert (note.rule, note.figures["n_missed"]) == ("precision.theirs-beside", 1)
+    assert note.next_step.startswith("both go by recorded statistics")
 
 
 def test_what_the_advisor_says_is_a_note(tmp_path: Path) -> None:
