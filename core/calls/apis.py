@@ -42,6 +42,17 @@ RANDOM = frozenset(
 """APIs that draw random numbers (torch.random and torch.nn.functional of the PyTorch documentation, and those
 of torch_npu): the same input twice need not give the same output."""
 
+_RANDOM_WORDS = frozenset(name.strip("_") for name in RANDOM) | {"npu_dropout", "exponential"}
+
+
+def is_random(api: str) -> bool:
+    """Whether an API draws random numbers, in place or not, whatever namespace or overload stands with it."""
+    return any(part.strip("_") in _RANDOM_WORDS for part in api.split("."))
+
+
+DROPOUT_POSITIONS = {"scaled_dot_product_attention": ("input 4", 0), "npu_fusion_attention": ("input 9", 1)}
+"""Where an API is given by position how much it drops or keeps at random, and what means nothing is."""
+
 WEIGHT_POSITIONS = {
     "linear": (1, 2), "embedding": (1,), "conv1d": (1, 2), "conv2d": (1, 2), "conv3d": (1, 2),
     "layer_norm": (2, 3), "rms_norm": (2,), "batch_norm": (1, 2, 3, 4), "group_norm": (2, 3),

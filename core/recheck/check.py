@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from npulse.core.calls.apis import is_reversed, plain_api
+from npulse.core.calls.apis import UNINITIALISED, is_random, is_reversed, plain_api
 from npulse.core.formats.msprobe.records import CallName, Dump
 
 from .compare import OutputCheck, compare
 from .given import Given, Lost, Tensor, given_of
 from .model import Check, Why
-from .number import Inside, Number
+from .number import Inside, Number, Random
 from .registry import Reference, Variant, reference_of_api, reference_of_class
 from .sample import sampled
 
@@ -29,11 +29,6 @@ UNFIT = (
     *(ArithmeticError, MemoryError, RecursionError),
 )
 """What comes of arguments of other kinds, shapes or sizes than a reference knows."""
-
-RANDOM = frozenset(
-    ("dropout", "bernoulli", "rand", "randn", "randint", "rand_like", "randn_like", "normal", "uniform",
-     "multinomial", "randperm", "random", "exponential", "npu_dropout")
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +62,7 @@ def check_call(
     blank = Check(given.name.full, rank, step, side, "", "unknown", problems=given.problems)
     reference = find_reference(given.name)
     if reference is None:
-        why: Why = "random" if plain_api(given.name.api) in RANDOM else "no-reference"
-        return replace(blank, why=why)
+        return replace(blank, why="random" if draws(given) else "no-reference")
     blank = replace(blank, operator=reference.name)
     refusal = refused(given)
     if refusal is not None:
@@ -101,6 +95,12 @@ def of_both(target: Check, golden: Check) -> Check:
         and is_mostly_wrong(golden)
     )
     return replace(target, outcome="unknown", why="alike") if is_alike else target
+
+
+def draws(given: Given) -> bool:
+    """Whether nothing can be said of a call's output: random numbers, or what lay in memory."""
+    api = given.name.api
+    return given.name.kind == "api" and (is_random(api) or not UNINITIALISED.isdisjoint(api.split(".")))
 
 
 def refused(given: Given) -> Why | None:
@@ -183,6 +183,8 @@ def _checked(lifted: Lifted, given: Given, blank: Check, inside: Inside, name: s
             outputs = _compared(reference.function, lifted.numbers(inside), given, lifted, with_own=True)
     except UNFIT as error:
         # a call that the reference cannot follow: arguments of other kinds or shapes than it knows
+        if isinstance(error, Random):
+            return replace(blank, why="random", inside=name)
         return replace(blank, why="does-not-fit", detail=str(error)[:200], inside=name)
     if not outputs:
         return replace(blank, why="missing", missing=given.absent, inside=name)

@@ -50,6 +50,10 @@ MAX_ELEMENTS = 1 << 27
 """Of a result: broadcasting can make much of little."""
 
 
+class Random(NotImplementedError):
+    """Raised by a reference of a call whose output is random."""
+
+
 def check_size(*shape: int) -> None:
     """NotImplementedError for a result that would be too large to make."""
     if math.prod(shape) > MAX_ELEMENTS:

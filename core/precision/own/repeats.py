@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from npulse.core.calls.apis import COMMUNICATION, RANDOM, SHAPE_ONLY, UNINITIALISED
+from npulse.core.calls.apis import COMMUNICATION, DROPOUT_POSITIONS, SHAPE_ONLY, UNINITIALISED, is_random
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import (
     INPUT,
@@ -28,7 +28,7 @@ GIVEN = frozenset((INPUT, KWARGS, PARAMETERS))
 MAX_PAIRS = 2_000
 """Repeated calls whose elements are read in one rank-step; the rest is said to be left out."""
 
-_LEFT_OUT = RANDOM | SHAPE_ONLY | UNINITIALISED
+_LEFT_OUT = SHAPE_ONLY | UNINITIALISED
 _DROPOUT = frozenset(("kwargs dropout_p", "kwargs p", "kwargs dropout", "kwargs attention_dropout"))
 _KEEP = frozenset(("kwargs keep_prob",))
 
@@ -76,6 +76,8 @@ def _repeated(dump: Dump) -> Iterator[tuple[int, int]]:
         is_module = name.startswith(("Module.", "Cell."))
         if not is_module and (len(parts) != 4 or parts[0] in COMMUNICATION or parts[1] in _LEFT_OUT):
             continue
+        if not is_module and is_random(f"{parts[0]}.{parts[1]}"):
+            continue
         if is_module and "dropout" in name.lower():
             continue
         signature = _signature(dump, call)
@@ -106,7 +108,11 @@ def _signature(dump: Dump, call: int) -> Hashable | None:
     leaves = dump.leaves
     found: list[Hashable] = []
     has_tensor = False
-    is_module = dump.calls.names[call].startswith(("Module.", "Cell."))
+    name = dump.calls.names[call]
+    is_module = name.startswith(("Module.", "Cell."))
+    place, nothing = DROPOUT_POSITIONS.get(
+        name.rsplit(".", 3)[-3] if name.count(".") >= 3 else "", ("", None)
+    )
     # a module that holds others may have been given other weights in between: those are recorded with them
     if is_module and PARAMETERS not in leaves.side[dump.leaf_range(call).start : dump.leaf_range(call).stop]:
         return None
@@ -124,6 +130,8 @@ def _signature(dump: Dump, call: int) -> Hashable | None:
             continue
         value = leaves.values[int(leaves.value[row])] if leaves.value[row] >= 0 else None
         if kind == SCALAR and (io in _DROPOUT and value != 0 or io in _KEEP and value != 1):
+            return None
+        if kind == SCALAR and io == place and value != nothing:
             return None
         if kind == OBJECT and not value:  # an argument whose value the tool does not keep
             return None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from npulse.core.formats.tensors import dtype_of
 
-from ..number import Array, Number, check_size, in_dtype, joined, where
+from ..number import Array, Number, Random, check_size, in_dtype, joined, where
 from ..registry import Variant, reference
 from .activations import exponentials
 
@@ -151,7 +151,7 @@ def scaled_dot_product_attention(
 ) -> Number:
     """A boolean mask says what takes part; another one is added to the scores."""
     if dropout_p:
-        raise NotImplementedError("dropout is random")
+        raise Random("dropout is random")
     allowed: Any = None
     added = None
     if attn_mask is not None and attn_mask.dtype == "bool":
@@ -271,7 +271,7 @@ def npu_fusion_attention(
 ) -> tuple[Number]:
     """The first output; maxima and sums of the softmax are not compared."""
     if keep_prob < 1:
-        raise NotImplementedError("dropout is random")
+        raise Random("dropout is random")
     if prefix is not None:
         raise NotImplementedError("prefix")
     if input_layout == "TND":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..number import Number, check_size, joined, where
+from ..number import Number, Random, check_size, joined, where
 from ..registry import reference
 
 
@@ -91,7 +91,7 @@ def same(input: Number, *rest: Any) -> Number:
 @reference("dropout")
 def dropout(input: Number, p: float = 0.5, training: bool = True) -> Number:
     if training and p:
-        raise NotImplementedError("dropout is random where it trains")
+        raise Random("dropout is random where it trains")
     return input
 
 

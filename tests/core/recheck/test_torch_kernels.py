@@ -139,3 +139,15 @@ def test_quantised_by_one_scale_or_cut_is_named(tmp_path: Path) -> None:
     run = write(tmp_path, {name: {"args": args, "kwargs": {"axis": 1}, "out": [Of(cut, "int8")]}})
     check = recheck(run, name).calls[0].check
     assert (check.outcome, check.words[0]) == ("implementation", "cut instead of rounded")
+
+
+@pytest.mark.parametrize("api", ["alpha_dropout", "rrelu_", "poisson", "empty_like", "dropout"])
+def test_what_is_random_is_no_fault(tmp_path: Path, api: str) -> None:
+    check = one(tmp_path, api, [Of([1.0, 2.0], "float32")], Of([0.0, 4.0], "float32"))
+    assert (check.outcome, check.why) == ("unknown", "random")
+
+
+def test_attention_that_drops_is_random(tmp_path: Path) -> None:
+    q = Of(np.ones((1, 2, 4)), "float32")
+    check = one(tmp_path, "scaled_dot_product_attention", [q, q, q, None, 0.5], Of(q.values * 2, "float32"))
+    assert (check.outcome, check.why) == ("unknown", "random")

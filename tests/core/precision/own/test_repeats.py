@@ -40,6 +40,12 @@ def test_equal_outputs_other_inputs_and_random_operators_are_nothing(tmp_path: P
             matmuls(Y),
             matmuls(Y * 2, x=X * 2),
             matmuls(Y * 2, api="Functional.dropout"),
+            matmuls(Y * 2, api="Aten.native_dropout.default"),
+            matmuls(Y * 2, api="Tensor.uniform"),
+            {
+                f"Functional.scaled_dot_product_attention.{n}.forward": ([X, X, X, None, 0.1], [made])
+                for n, made in enumerate((Y, Y * 2))
+            },
             matmuls(Y * 2, api="Distributed.all_reduce"),
             {"Torch.sum.0.forward": ([X, 0], [Y]), "Torch.sum.1.forward": ([X, 1], [Y * 2])},
             {"Torch.to.0.forward": ([X], [Y]), "Torch.to.1.forward": ([X], [Y.astype(np.float16)])},
