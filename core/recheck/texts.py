@@ -26,7 +26,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "figures-alone": (
         "{output} {dtype} {shape}: largest error {error}, worst {share} of its bound",
-        "{output} {dtype} {shape}：最大误差 {error}，最差处达到误差界的 {share}",
+        "{output} {dtype} {shape}：最大误差 {error}，最差处达到误差界的 {share} 倍",
     ),
     "implementation-words": (
         "wrong: {beyond}; the output equals the reference with {words}",
@@ -56,7 +56,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "figures": (
         "{output} {dtype} {shape}: largest error {error}, of {dtype} on the CPU {own}, worst {share} of its bound",
-        "{output} {dtype} {shape}：最大误差 {error}，CPU 上同 dtype 为 {own}，最差处达到误差界的 {share}",
+        "{output} {dtype} {shape}：最大误差 {error}，CPU 上同 dtype 为 {own}，最差处达到误差界的 {share} 倍",
     ),
     "saturated": (
         "{n} elements stand at {dtype}'s largest value where the truth is beyond it",

@@ -90,3 +90,4 @@ def test_c09_recomputed_forwards_shift_the_backwards(shared: Path, is_swapped: b
     assert max(abs(float(str(row["norm_ratio"])) - 1) for row in rows) == want["max_norm_rel_err"]
     (note,) = [f for f in report.findings if f.rule == "precision.pairing"]
     assert note.figures["n_recomputed"] == want["recomputed_forward_entries"]
+    assert " 0" not in note.message, "what is not there is not counted out"

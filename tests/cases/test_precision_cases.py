@@ -204,4 +204,5 @@ def test_c16_permuted_weights_are_found_by_their_checksum(shared: Path) -> None:
     asked = report_of(both, AnalysisOptions(inputs=True)).report
     assert [f.subject for f in asked.findings] == [want["first_difference"]]
     assert (asked.counts["inputs"], asked.counts["parameters"]) == (1, 1)
+    assert (asked.verdict, asked.exit_code()) == (report.verdict, 1), "one answer to one question"
     assert [f.subject for f in report.findings if f.role == "origin"] == [want["first_difference"]]

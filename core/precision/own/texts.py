@@ -113,8 +113,8 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "精度映射：{n} 个输出按其算子的 dtype 判断",
     ),
     "map-unused": (
-        "Precision map: no call fits {globs}",
-        "精度映射：没有调用匹配 {globs}",
+        "Precision map: no call fits {globs} ('*NAME*' selects by a part of a name)",
+        "精度映射：没有调用匹配 {globs}（按名称的一部分选择用 '*NAME*'）",
     ),
     "where-block": (
         " (elements {first} to {last}, {n} of {of} differ, one contiguous block of {n_bytes} bytes)",

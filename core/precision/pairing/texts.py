@@ -21,11 +21,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "likely": ("likely", "可能"),
     "doubtful": ("doubtful", "存疑"),
     "note": (
-        "{n} call(s) paired by more than their names, {groups} group(s) of fused operators, {copies} recomputed "
-        "forward(s); doubtful: {doubtful}. Least sure: {target} with {golden} ({sure}: {why}).",
-        "{n} 个调用未按名称配对，{groups} 组融合算子，{copies} 个重计算前向；存疑 {doubtful} 个。"
-        "最不确定：{target} 与 {golden}（{sure}：{why}）。",
+        "paired by more than names: {counts}. Least sure: {target} with {golden} ({sure}: {why}).",
+        "未仅按名称配对：{counts}。最不确定：{target} 与 {golden}（{sure}：{why}）。",
     ),
+    "note-calls": ("calls {n}", "调用 {n}"),
+    "note-groups": ("groups of fused operators {n}", "融合算子组 {n}"),
+    "note-copies": ("recomputed forwards {n}", "重计算前向 {n}"),
+    "note-doubtful": ("doubtful {n}", "存疑 {n}"),
     "next-note": (
         "Check the least sure pairs (column pairing_why); --mapping FILE says otherwise, --pairing name pairs by names only.",
         "检查最不确定的配对（pairing_why 列）；--mapping FILE 可指定配对，--pairing name 仅按名称配对。",

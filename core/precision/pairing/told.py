@@ -154,6 +154,7 @@ def pairing_notes(comparison: Comparison, area: str, lang: Lang) -> list[Finding
     pairing = rank.rows.pairing
     assert pairing.evidence is not None
     target = rank.target.calls.names[int(pairing.target_call[call])]
+    counts = {"calls": n, "groups": groups, "copies": copies, "doubtful": doubtful}
     golden = " + ".join(rank.golden.calls.names[c] for c in pairing.members(call, is_target=False))
     return [
         Finding(
@@ -166,10 +167,7 @@ def pairing_notes(comparison: Comparison, area: str, lang: Lang) -> list[Finding
                 TEXTS,
                 "note",
                 lang,
-                n=n,
-                groups=groups,
-                copies=copies,
-                doubtful=doubtful,
+                counts=", ".join(say(TEXTS, f"note-{key}", lang, n=n) for key, n in counts.items() if n),
                 target=target,
                 golden=golden,
                 sure=say(TEXTS, sure_word(confidence), lang),
