@@ -28,6 +28,7 @@ from npulse.core.formats.msprobe.records import (
 )
 
 from .links import Links
+from .lone import lone_of_both
 from .rows import BY_VALUE, Rows
 from .spread import Spread
 from .unwritten import Unwritten
@@ -312,13 +313,10 @@ class _Walk:
 
     def _has_unknown_input(self, span: range) -> bool:
         call = int(self.pairing.row_call[span.start]) if len(span) else -1
-        unknown = (UNKNOWN_ROLE, UNMATCHED) if call in self.groups else (UNKNOWN_ROLE,)
-        return any(
-            self.roles.row[row] in unknown
-            and self.side[row] not in (OUTPUT, GRAD)
-            and not self.unwritten.is_unread(row)
-            for row in span
-        )
+        given = [row for row in span if self.side[row] not in (OUTPUT, GRAD)]
+        if call in self.groups and lone_of_both(self.rows, given):
+            return True
+        return any(self.roles.row[row] == UNKNOWN_ROLE and not self.unwritten.is_unread(row) for row in given)
 
     def _has_no_proof(self, given: list[int]) -> bool:
         """Of a capture without inputs no call is known to have been given the right ones."""

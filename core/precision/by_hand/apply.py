@@ -10,7 +10,7 @@ import numpy as np
 from npulse.core.formats.msprobe.records import TENSOR, Dump
 
 from ..pairing import CERTAIN, EVIDENCE, NOTHING_BESIDE, Beside, Group, Ints, Pairing
-from ..pairing.groups import leaf_pairs
+from ..pairing.ends import leaf_pairs
 from ..pairing.links import Feeding
 from ..pairing.sequence import LeafRows
 from .record import HandPair

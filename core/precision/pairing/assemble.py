@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .groups import Found, leaf_pairs
+from .ends import leaf_pairs
+from .groups import Found
 from .keys import Keys
 from .links import Feeding
 from .model import CERTAIN, LIKELY, Group, Ints, Pairing

@@ -22,10 +22,13 @@ _SPLIT = "chunk|split|tensor_split|unbind|getitem"
 
 _TABLE: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     # id, fused operators, forms. Sources: torch_npu API reference, MindSpeed documents of fused operators
-    ("swiglu", ("swiglu",), (f"{_SPLIT}? silu mul", f"{_SPLIT}? sigmoid mul mul")),
-    ("geglu", ("geglu", "npu_gelu_mul"), (f"{_SPLIT}? gelu mul",)),
+    ("swiglu", ("swiglu",), (
+        f"{_SPLIT}? {_SPLIT}? silu mul", f"{_SPLIT}? {_SPLIT}? sigmoid mul mul")),
+    ("geglu", ("geglu", "npu_gelu_mul"), (f"{_SPLIT}? {_SPLIT}? gelu mul",)),
     ("silu", ("silu",), ("sigmoid mul", "neg exp add div")),
-    ("gelu", ("gelu",), ("pow mul add mul tanh add mul mul?", "div|mul erf add mul mul?")),
+    ("gelu", ("gelu",), (
+        "mul? pow mul add mul tanh mul? add mul mul?", "mul? div|mul erf mul? add mul mul?",
+        "mul sigmoid mul")),
     ("rms-norm", ("rms_norm",), _RMS),
     ("add-rms-norm", ("npu_add_rms_norm", "npu_add_rms_norm_cast", "npu_add_rms_norm_quant"),
         ("add to? rms_norm", *(f"add {form}" for form in _RMS))),

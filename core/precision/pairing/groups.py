@@ -16,6 +16,7 @@ import numpy as np
 from npulse.core.calls.apis import COMMUNICATION, VIEWS
 from npulse.core.formats.msprobe.names import parse_name
 
+from .ends import outside_reads, size_of
 from .fusions import Form, Fusion, fusions
 from .keys import BACKWARD, FORWARD, Keys
 from .links import Feeding
@@ -27,6 +28,10 @@ _SKIPPED = 4
 """Foreign calls that may stand between two steps of a form."""
 _HARMLESS = VIEWS | {"to", "contiguous", "clone", "transpose", "view"}
 """Operators that may stand between two steps of a form in any number."""
+_LAYS_OUT = _HARMLESS | {"cat", "stack"}
+"""Operators in front of a fused call that give its input the order in which it wants it."""
+_TURNING = frozenset(("attention",))
+"""Fusions whose result has its axes in the order that an argument says (input_layout BSH, BNSD)."""
 _SPAN = 48
 """Calls from the first to the last step of a form."""
 _FITTING = 16
@@ -114,12 +119,16 @@ class Groups:
         at = [c for c in range(start, stop) if c in free and self._is_forward(other, c)]
         by_row: dict[str, list[tuple[int, ...]]] = {}
         used: set[int] = set()
+        own = set(self._free(side).tolist())
         for place, call in enumerate(fused):
             row = fusions()[self._words[side][call]]
             if row.name not in by_row:
                 by_row[row.name] = list(self._occurrences(other, at, row))
             unused = (calls for calls in by_row[row.name] if not used.intersection(calls))
-            fitting = list(islice((calls for calls in unused if self._fits(side, call, calls)), _FITTING))
+            whole = (self._with_views(side, call, calls, at) for calls in unused)
+            may_turn = row.name in _TURNING
+            fits = (calls for calls in whole if self._fits(side, call, calls, may_turn))
+            fitting = list(islice(fits, _FITTING))
             if not fitting:
                 continue
             exact = [c for c in fitting if self._shares_input(side, call, c)]
@@ -128,37 +137,67 @@ class Groups:
             sure = BY_PLACE if exact else LIKELY if len(fitting) <= same else DOUBTFUL
             used.update(chosen)
             calls = self._with_harmless(other, chosen, free)
-            self._add(side, (call,), calls, row.name, sure)
+            self._add(side, self._with_feeders(side, call, own), calls, row.name, sure)
             free.difference_update(calls)
 
+    def _with_views(self, side: int, fused: int, calls: tuple[int, ...], at: list[int]) -> tuple[int, ...]:
+        """With the views behind them that give their result the shape that the fused call makes."""
+        other = 1 - side
+        made = self._made(side, fused)
+        more = list(calls)
+        for call in at[bisect_right(at, calls[-1]) :]:
+            if self._made(other, more[-1]) == made or self._words[other][call] not in _HARMLESS:
+                break
+            if not self._reads_from(other, call, more[-1:]):
+                break
+            more.append(call)
+        return tuple(more) if self._made(other, more[-1]) == made else calls
+
+    def _with_feeders(self, side: int, fused: int, free: set[int]) -> tuple[int, ...]:
+        """With calls in front of it that only lay its input out: cat, copies and views nobody else reads."""
+        feeding = self._feeding[side]
+        found = [fused]
+        for leaf in feeding.reads(fused):
+            for at in feeding.chain(leaf):
+                call = int(feeding.dump.leaves.call[at])
+                is_layout = self._words[side][call] in _LAYS_OUT and call in free
+                if not is_layout or not set(feeding.readers(at)) <= set(found):
+                    break
+                found.append(call)
+        return tuple(sorted(set(found)))
+
+    def _made(self, side: int, call: int) -> tuple[int, ...] | None:
+        """Shape of the first tensor that a call makes; None where it makes none."""
+        feeding = self._feeding[side]
+        return next((feeding.shape(leaf) for leaf in feeding.writes(call)), None)
+
     def _occurrences(self, side: int, at: list[int], row: Fusion) -> Iterator[tuple[int, ...]]:
-        """Where the calls `at` do what a fusion does; those of the longest form, none twice."""
-        taken: set[int] = set()
-        for place, call in enumerate(at):
-            if call in taken:
-                continue
+        """Where the calls `at` do what a fusion does, from each of them on, by the longest form."""
+        for place in range(len(at)):
             best: tuple[int, ...] = ()
             for form in row.forms:
                 found = self._match(side, at, place, form)
                 best = found if len(found) > len(best) else best
             if len(best) > 1:
-                taken.update(best)
                 yield best
 
     def _match(self, side: int, at: list[int], place: int, form: Form) -> tuple[int, ...]:
         """The calls of one form from a place on; () if it does not begin there."""
         words = self._words[side]
         found: list[int] = []
+        n_extra = 0  # members of optional steps before the first that must be there
         for number, step in enumerate(form):
             is_last = number == len(form) - 1
+            times = 0
             if not found:
                 if words[at[place]] in step.words:
                     found.append(at[place])
-                    place += 1
+                    n_extra = int(step.is_optional)
+                    place, times = place + 1, 1
                 elif not step.is_optional:
                     return ()
-                continue
-            times = 0
+                if not step.is_repeated:
+                    continue
             while (step.is_repeated or not times) and (
                 (hit := self._next(side, at, place, found, step.words, is_last, step.is_optional)) >= 0
             ):
@@ -167,6 +206,8 @@ class Groups:
                 times += 1
             if not times and not step.is_optional:
                 return ()
+        if n_extra and len(found) > 1 and not self._is_read(side, found[0], found[1:]):
+            return ()  # it begins with a call of the same word that has nothing to do with the others
         return tuple(found)
 
     def _next(
@@ -184,6 +225,8 @@ class Groups:
         for hit in range(place, min(len(at), place + _SPAN)):
             word = self._words[side][at[hit]]
             linked = self._reads_from(side, at[hit], found)
+            if is_optional and not linked and word in wanted:
+                linked = self._reads_the_same(side, at[hit], found) or linked
             if word in wanted and (linked or not (is_last or is_optional) or linked is None):
                 return hit
             skipped += word not in _HARMLESS
@@ -201,15 +244,27 @@ class Groups:
             known |= bool(makers)
         return False if known else None
 
-    def _fits(self, side: int, fused: int, calls: Sequence[int]) -> bool:
+    def _is_read(self, side: int, call: int, by: Sequence[int]) -> bool:
+        """Whether one of some calls reads what a call made or what it was given, or nobody knows."""
+        linked = [self._reads_from(side, other, (call,)) for other in by]
+        return any(linked) or None in linked[:1] or any(self._reads_the_same(side, c, (call,)) for c in by)
+
+    def _reads_the_same(self, side: int, call: int, members: Sequence[int]) -> bool:
+        """Whether a call is given a tensor that one of the members is given as well."""
+        feeding = self._feeding[side]
+        given = {int(feeding.content[leaf]) for member in members for leaf in feeding.reads(member)} - {0}
+        return any(int(feeding.content[leaf]) in given for leaf in feeding.reads(call))
+
+    def _fits(self, side: int, fused: int, calls: Sequence[int], may_turn: bool) -> bool:
         """The results have one shape, and so has at least one tensor that both are given."""
         one, other = self._feeding[side], self._feeding[1 - side]
         made = [one.shape(leaf) for leaf in one.writes(fused)][:1]
         last = [other.shape(leaf) for leaf in other.writes(calls[-1])][:1]
-        if not made or made != last:
+        is_turned = may_turn and bool(made and last) and size_of(made[0]) == size_of(last[0]) > 0
+        if not made or made != last and not is_turned:
             return False
-        given = {_size(one.shape(leaf)) for leaf in one.reads(fused)}
-        outside = {_size(other.shape(leaf)) for leaf in outside_reads(other, calls)}
+        given = {size_of(one.shape(leaf)) for leaf in one.reads(fused)}
+        outside = {size_of(other.shape(leaf)) for leaf in outside_reads(other, calls)}
         parts = {2 * size for size in outside if size}  # gate and up, cut in two by a view that is not there
         return not given or bool(given & (outside | parts))
 
@@ -224,7 +279,10 @@ class Groups:
         between = [
             c
             for c in range(calls[0] + 1, calls[-1])
-            if c in free and c not in calls and words[c] in _HARMLESS and self._reads_from(side, c, calls)
+            if c in free
+            and c not in calls
+            and words[c] in _HARMLESS
+            and (self._reads_from(side, c, calls) or any(self._reads_from(side, m, (c,)) for m in calls))
         ]
         return tuple(sorted((*calls, *between)))
 
@@ -316,114 +374,6 @@ class Groups:
             self._reads_from(1 - side, c, calls[:i]) is not False for i, c in enumerate(calls) if i
         )
         return bool(made and made[:1] == last[:1] and given and is_chain and all(s in outside for s in given))
-
-
-def outside_reads(feeding: Feeding, calls: Sequence[int]) -> list[int]:
-    """Tensors that the calls are given and that none of them made, each content once.
-
-    Where no record tells who made a tensor, one of the shape that an earlier call of them made is its own.
-    """
-    members = set(calls)
-    made_shapes: set[tuple[int, ...] | None] = set()
-    seen: set[int] = set()
-    found: list[int] = []
-    for call in calls:
-        for leaf in feeding.reads(call):
-            makers = feeding.makers(leaf)
-            code = int(feeding.content[leaf])
-            if any(m in members for m in makers) or code and code in seen:
-                continue
-            if not makers and not code and feeding.shape(leaf) in made_shapes:
-                continue
-            seen.add(code)
-            found.append(leaf)
-        made_shapes.update(feeding.shape(leaf) for leaf in feeding.writes(call))
-    return found
-
-
-def outside_writes(feeding: Feeding, calls: Sequence[int]) -> list[int]:
-    """What the calls hand on: all that the last one makes, and of the others what a further call reads."""
-    members = set(calls)
-    found = feeding.writes(calls[-1])
-    for call in calls[:-1]:
-        for leaf in feeding.writes(call):
-            readers = feeding.readers(leaf)
-            if any(reader not in members for reader in readers):
-                found.append(leaf)
-    return found
-
-
-def leaf_pairs(
-    feeding: tuple[Feeding, Feeding], target: Sequence[int], golden: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Leaf rows of a group: its inputs from outside, then what it hands on; -1 where the other side has none.
-
-    Inputs pair by content, then by shape. A tensor that a view has turned agrees, and is no row.
-    """
-    one, other = feeding
-    pairs = list(_inputs(one, other, outside_reads(one, target), outside_reads(other, golden)))
-    pairs += _outputs(
-        one, other, outside_writes(one, target), outside_writes(other, golden), len(target), len(golden)
-    )
-    return pairs
-
-
-def _inputs(one: Feeding, other: Feeding, left: list[int], right: list[int]) -> Iterator[tuple[int, int]]:
-    waiting = list(right)
-    partner: dict[int, int] = {}
-    turned: set[int] = set()
-    for t in left:
-        code = int(one.content[t])
-        hit = next((g for g in waiting if code and int(other.content[g]) == code), None)
-        if hit is not None:
-            waiting.remove(hit)
-            if one.shape(t) == other.shape(hit):
-                partner[t] = hit
-            else:
-                turned.add(t)
-    for t in left:
-        if t not in partner and t not in turned:
-            hit = next((g for g in waiting if one.shape(t) == other.shape(g)), None)
-            if hit is not None:
-                waiting.remove(hit)
-                partner[t] = hit
-    for t in left:
-        if t not in turned:
-            yield t, partner.get(t, -1)
-    for g in waiting:
-        yield -1, g
-
-
-def _outputs(
-    one: Feeding, other: Feeding, left: list[int], right: list[int], n_left: int, n_right: int
-) -> Iterator[tuple[int, int]]:
-    waiting = list(right)
-    partner: dict[int, int] = {}
-    for place, t in enumerate(left):
-        hit = next(
-            (
-                g
-                for g in waiting
-                if one.shape(t) == other.shape(g)
-                and (place == 0 or int(one.content[t]) and int(one.content[t]) == int(other.content[g]))
-            ),
-            None,
-        )
-        if hit is None and place:
-            hit = next((g for g in waiting if one.shape(t) == other.shape(g)), None)
-        if hit is not None:
-            waiting.remove(hit)
-            partner[t] = hit
-    for t in left:
-        if t in partner or n_left == 1:
-            yield t, partner.get(t, -1)
-    for g in waiting:
-        if n_right == 1:
-            yield -1, g
-
-
-def _size(shape: tuple[int, ...] | None) -> int:
-    return int(np.prod(shape, dtype=np.int64)) if shape is not None else 0
 
 
 def _words(feeding: Feeding) -> list[str]:
