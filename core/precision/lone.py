@@ -33,4 +33,4 @@ def _is_mask(dump: Dump, leaf: int) -> bool:
     if code >= 0 and "bool" in leaves.dtypes[code].lower():
         return True
     high, low = leaves.statistics[leaf, :2].tolist()
-    return high == 0 and low <= _MASKED
+    return bool(high == 0 and low <= _MASKED)

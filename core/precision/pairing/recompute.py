@@ -1,7 +1,7 @@
 """Forward calls that run once more for the backward: activations that were not kept are computed again.
 
-Versions up to 26.0 mark them (`is_recompute`). Later ones do not: there a forward behind the first backward
-that reads and makes what an earlier one did, of the same operator, is its copy.
+Versions up to 26.0 mark them (`is_recompute`). Later ones do not: there a forward behind the first backward,
+or in a run that ends at it, that reads and makes what an earlier one did, of the same operator, is its copy.
 """
 
 from __future__ import annotations
@@ -31,8 +31,31 @@ def copies_of(dump: Dump, keys: Keys) -> Ints:
     backward = np.flatnonzero(keys.direction == BACKWARD)
     if not len(backward) or not ((marks == NOT_RECORDED) & (keys.direction == FORWARD)).any():
         return result
-    behind = (np.arange(keys.n) > backward[0]) & (keys.direction == FORWARD)
-    return _by_content(keys, behind, int(backward[0]), result)
+    first = _start_of_copies(keys, int(backward[0]))
+    behind = (np.arange(keys.n) >= first) & (keys.direction == FORWARD)
+    return _by_content(keys, behind, first, result)
+
+
+def _start_of_copies(keys: Keys, first_backward: int) -> int:
+    """Where copies may begin: at the first backward, or at a run in front of it that repeats an earlier run.
+
+    The block that runs last is computed again before any backward, where no loss or head stands behind it.
+    """
+    whole, tells = _whole(keys)
+    firsts: dict[int, int] = {}
+    for call in np.flatnonzero(keys.direction[:first_backward] == FORWARD).tolist():
+        if tells[call]:
+            firsts.setdefault(whole[call], call)
+    start = before = first_backward
+    for call in range(first_backward - 1, -1, -1):
+        if not tells[call]:
+            continue
+        first = firsts.get(whole[call], call)
+        if first >= min(call, before):
+            break
+        start, before = call, first
+    last = firsts.get(whole[first_backward - 1], first_backward) if start < first_backward else -1
+    return start if last < start else first_backward
 
 
 def _exact(keys: Keys) -> Hashes:
@@ -41,6 +64,12 @@ def _exact(keys: Keys) -> Hashes:
 
 def _weak(keys: Keys) -> Hashes:
     return joined(keys.type, keys.given_shapes)
+
+
+def _whole(keys: Keys) -> tuple[list[int], list[bool]]:
+    """Per call a hash of all that it is given and makes, and whether that identifies it."""
+    tells = (keys.given != 0) & ((keys.made != 0) | keys.is_module)
+    return joined(keys.type, keys.given_shapes, keys.given, keys.made).tolist(), tells.tolist()
 
 
 def _matched(keys: Keys, is_copy: npt.NDArray[np.bool_], result: Ints) -> Ints:
@@ -92,9 +121,8 @@ def _last_unused(pool: list[int], used: dict[int, int], call: int) -> int:
 
 def _by_content(keys: Keys, behind: npt.NDArray[np.bool_], first_backward: int, result: Ints) -> Ints:
     """Without marks: equal inputs and outputs; between two such calls also what says too little by itself."""
-    whole = joined(keys.type, keys.given_shapes, keys.given, keys.made).tolist()
+    whole, tells = _whole(keys)
     weak = _weak(keys).tolist()
-    tells = ((keys.given != 0) & ((keys.made != 0) | keys.is_module)).tolist()
     firsts: dict[int, list[int]] = {}
     for call in np.flatnonzero(keys.direction[:first_backward] == FORWARD).tolist():
         if tells[call]:

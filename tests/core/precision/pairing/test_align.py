@@ -85,6 +85,28 @@ def test_recomputed_forwards_stand_against_the_first_one(
     assert all(t and g and g.removesuffix(" again") == t for t, g in whom(swapped, golden, target))
 
 
+@pytest.mark.parametrize("n_blocks", [1, 2])
+@pytest.mark.parametrize("is_target", [True, False])
+def test_the_last_block_is_computed_again_before_any_backward(
+    tmp_path: Path, n_blocks: int, is_target: bool
+) -> None:
+    """No loss behind it, and nothing marks the copies: a run that ends at the first backward repeats one."""
+    forward = network(2)
+    plain = forward + backward_of(forward)
+    again = [replace(c, who=f"{c.who} again") for c in forward]
+    backward, size = backward_of(forward), len(forward) // n_blocks
+    twice = list(forward)
+    for start in reversed(range(0, len(forward), size)):
+        done = len(forward) - start - size
+        twice += [*again[start : start + size], *backward[done : done + size]]
+    sides = [twice, plain] if is_target else [plain, twice]
+    pairing = pair_auto(*dumps(tmp_path, *sides, 1e-3))
+    found = whom(pairing, *sides)
+    assert all(t.removesuffix(" again") == g.removesuffix(" again") for t, g in found)
+    assert pairing.recompute_of is not None
+    assert (pairing.recompute_of >= 0).sum() == len(forward)
+
+
 def test_independent_calls_in_another_order(tmp_path: Path) -> None:
     target = network(2)
     golden = list(target)
