@@ -184,7 +184,8 @@ def _sample_texts(column: Column, write: Formatter, glyphs: Glyphs) -> list[str]
     rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, _SAMPLE_ROWS)).astype(np.int64))
     texts = column_texts(column, rows, write, glyphs)
     if column.labels is not None and len(column.labels) <= _FEW_LABELS:
-        texts += [showable(write(label), glyphs) for label in column.labels]
+        # "" is no word: it stands for all labels where no row has a text
+        texts += [showable(write(label), glyphs) for label in column.labels if label]
     limits = finite_range(column)
     if limits is not None:
         texts += map(write, (int(v) if column.kind in ("int", "bool") else v for v in limits))

@@ -84,6 +84,17 @@ def test_growing_table_does_not_narrow_its_columns() -> None:
     assert [c.width for c in format_columns(view, UNICODE)] == [1]
 
 
+def test_words_that_no_row_has_are_not_asked_for() -> None:
+    """A column of words where every cell, or the table, is empty: the words' formatter knows no ""."""
+    words = {"pass": "ok", "error": "E"}
+    for texts in ([None, None], []):
+        view = view_of(
+            Table("t", (text_column("v", texts),)), ColumnSpec("v", "v", format=lambda w: words[str(w)])
+        )
+        (column,) = format_columns(view, UNICODE)
+        assert column.width == 1
+
+
 def test_decimals_are_one_number_for_the_column() -> None:
     table = Table("t", (Column("x", "float", np.array([1.0, 0.25, 123.456])),))
     write = format_columns(view_of(table, ColumnSpec("x")), UNICODE)[0].write
