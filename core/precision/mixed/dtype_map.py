@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from npulse.core.calls.apis import plain_api
 from npulse.core.errors import InputError, UsageError
 from npulse.core.files import read_input
 from npulse.core.formats.config_json import read_config_json
@@ -64,7 +65,8 @@ class PrecisionMap:
     def find(self, name: CallName, around: Iterable[CallName] = ()) -> int:
         """The last entry that fits a call or a module around it, -1 for none.
 
-        A glob is held against full name, API ("softmax", "Functional.softmax"), class and path of modules.
+        A glob is held against full name, API ("softmax", "Functional.softmax"; "add" is `__add__` and `add_`
+        too), class and path of modules.
         """
         words = set(_words(name))
         for module in around:
@@ -81,6 +83,7 @@ def _words(name: CallName) -> Iterator[str]:
     if name.kind == "api":
         yield name.api
         yield f"{name.prefix}.{name.api}"
+        yield from (plain_api(part) for part in name.api.split("."))  # __add__, add_ and add.Tensor are add
     if name.cls:
         yield name.cls
     path = name.path
