@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -156,19 +156,28 @@ _ORDER_OF_ENDS = {ERROR: 0, UNKNOWN: 1, WARNING: 2, PASS: 3}
 
 def last_output(rank: RankComparison) -> int:
     """The last compared floating output of a forward that has one to speak of: the container modules that
-    close behind it (the model as a whole) repeat it, so the last with the most exact basis is taken."""
+    close behind it (the model as a whole) repeat it, so the last with the most exact basis is taken, unless
+    one behind it is known to be wrong and this one is not."""
     rows = rank.rows
     known = (rows.computed["norm_ratio"] | (rows.verdict == ERROR)) & (rows.pairing.target_leaf >= 0)
     is_output = known & (rows.target_sides() == OUTPUT)
     candidates = np.flatnonzero(is_output)
     exact = rows.computed["cosine"][candidates]
-    for picked in (candidates[exact], candidates):
-        for row in reversed(picked.tolist()):
-            name = rows.pairing.name(rank.target, rank.golden, int(rows.pairing.row_call[row]))
-            parsed = parse_name(name)
-            is_forward = parsed.direction == "forward" or parsed.kind == "other" and rank.target.is_ordered
-            if is_forward and parsed.api not in HARMLESS:
-                return int(row)
+    exact_row, last_row = (_last_of(rank, picked.tolist()) for picked in (candidates[exact], candidates))
+    is_later_wrong = last_row >= 0 and rows.verdict[last_row] == ERROR
+    if exact_row < 0 or is_later_wrong and rows.verdict[exact_row] != ERROR:
+        return last_row
+    return exact_row
+
+
+def _last_of(rank: RankComparison, candidates: Sequence[int]) -> int:
+    """The last of these rows of which its call's API has something to say, -1 for none."""
+    for row in reversed(candidates):
+        name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[row]))
+        parsed = parse_name(name)
+        is_forward = parsed.direction == "forward" or parsed.kind == "other" and rank.target.is_ordered
+        if is_forward and parsed.api not in HARMLESS:
+            return row
     return -1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -157,6 +158,19 @@ def test_the_end_result_is_the_last_forward_output(tmp_path: Path) -> None:
     t, g = (one.files["Functional.linear.12.forward.output.0"].astype(float) for one in net)
     assert summary["last_output_rel_l2"] == pytest.approx(np.linalg.norm(t - g) / np.linalg.norm(g), rel=1e-6)
     assert summary["last_output_norm_ratio"] == pytest.approx(np.linalg.norm(t) / np.linalg.norm(g), rel=1e-6)
+
+
+def test_a_later_output_that_is_wrong_is_the_last_one(tmp_path: Path) -> None:
+    """An earlier output that was compared by its elements and agrees says nothing of what comes behind it."""
+    for side, factor in (("target", 2), ("golden", 1)):
+        made = Y * factor
+        folder = write(tmp_path / side / "step0" / "rank0", {MUL: ([X], [Z]), ADD: ([Z], [made])})
+        dump = json.loads((folder / "dump.json").read_text())
+        del dump["data"][ADD]["output"][0]["data_name"]
+        (folder / "dump.json").write_text(json.dumps(dump))
+    summary = compare(tmp_path / "target", tmp_path / "golden").report.summary
+    assert summary["last_output"] == f"{ADD}.output.0"
+    assert summary["last_output_norm_ratio"] == pytest.approx(2)
 
 
 def test_a_finding_says_where_it_stands(tmp_path: Path) -> None:
