@@ -79,7 +79,7 @@ class Examination:
     inf where NaN or Inf disagree. span_share: differing elements as a share of all from the first to the
     last of them. factor: the one that brings golden nearest to target, `residual` = what is left as a share
     of the target's norm (None: a side is all 0). rows, columns: None for tensors of fewer than two axes.
-    is_permuted: same values in another order; None where too large to sort.
+    is_permuted: same values in another order; None where too large to sort. n_runs: of bad neighbours.
     """
 
     n_elements: int
@@ -102,6 +102,7 @@ class Examination:
     target_rows_identical: bool
     golden_rows_identical: bool
     is_permuted: bool | None
+    n_runs: int
 
     @property
     def span(self) -> int:
@@ -128,6 +129,7 @@ class _Search:
     grid: Grid
     dtype: Dtype
     n_different: int = 0
+    n_runs: int = 0
     n_nonfinite: int = 0
     first_nonfinite: int = -1
     first: int = -1
@@ -187,6 +189,8 @@ class _Search:
 
     def _note_places(self, block: ElementBlock, differing: Mask, n_different: int) -> float:
         """Where the bad elements are; returns the largest error."""
+        goes_on = bool(differing[0]) and self.n_different > 0 and self.last == block.first - 1
+        self.n_runs += int(differing[0]) - goes_on + int(np.count_nonzero(differing[1:] > differing[:-1]))
         if self.n_different == 0:
             self.first = block.first + int(differing.argmax())
         self.last = block.first + differing.size - 1 - int(differing[::-1].argmax())
@@ -252,6 +256,7 @@ class _Search:
         return Examination(
             n_elements=grid.n_elements,
             n_different=n,
+            n_runs=self.n_runs,
             n_nonfinite=self.n_nonfinite,
             max_abs_error_index=index_of(worst, grid.shape) if n else (),
             first_different=self.first,

@@ -8,6 +8,7 @@ rounding             nothing but the rounding of the coarser declared dtype
 constant factor      target = factor * golden: the cosine is blind to it (a sum reduced twice, a lost scale)
 identical rows       all rows of the target are the same, those of golden are not (a broadcast, one stale row)
 contiguous block     one flat range differs, the rest is equal (memory overwritten)
+blocks               a few flat ranges differ, the rest is equal (memory overwritten in several places)
 rows, columns        few rows (columns) carry most of the squared error, spread within them
 outlier              few elements carry most of the squared error
 permuted             the same values in another order
@@ -33,6 +34,7 @@ PatternKind = Literal[
     "constant factor",
     "identical rows",
     "contiguous block",
+    "blocks",
     "rows",
     "columns",
     "outlier",
@@ -70,6 +72,12 @@ BLOCK_FILL_SHARE = 0.95
 
 BLOCK_OF_TENSOR_SHARE = 0.95
 """A range that is nearly the whole tensor says nothing about place."""
+
+MAX_BLOCKS = 8
+"""More ranges than this are no few places ..."""
+
+BLOCKS_MEAN_ELEMENTS = 64
+"""... and shorter ones are single elements that differ beside each other by chance."""
 
 FEW_LINES_SHARE = 1 / 8
 """'Few' rows or columns: no more than one in eight ..."""
@@ -163,6 +171,20 @@ def _contiguous_block(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> 
     }
 
 
+def _blocks(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
+    if not 1 < seen.n_runs <= MAX_BLOCKS or seen.n_different < BLOCKS_MEAN_ELEMENTS * seen.n_runs:
+        return None
+    if seen.n_different > BLOCK_OF_TENSOR_SHARE * seen.n_elements:
+        return None
+    return {
+        "n_blocks": seen.n_runs,
+        "first": seen.first_different,
+        "last": seen.last_different,
+        "n_bad_elements": seen.n_different,
+        "n_elements": seen.n_elements,
+    }
+
+
 def _rows(metrics: PairMetrics, seen: Examination, dtype: Dtype) -> Figures | None:
     return None if seen.columns is None else _few_lines("row", seen.rows, seen.columns.of, seen)
 
@@ -237,6 +259,7 @@ _KINDS: tuple[tuple[PatternKind, Callable[[PairMetrics, Examination, Dtype], Fig
     ("rows", _rows),
     ("columns", _columns),
     ("outlier", _outlier),
+    ("blocks", _blocks),
     ("permuted", _permuted),
     ("zero reference", _zero_reference),
     ("drift", _drift),

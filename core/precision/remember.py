@@ -21,7 +21,7 @@ from .splits.place import places_of
 from .verdict import REASONS, VERDICTS
 from .work import TensorJob
 
-VERSION = "precision.tensors/3"
+VERSION = "precision.tensors/4"
 """Part of every key: raise the number when a figure, a pattern or an examination changes its meaning."""
 
 

@@ -153,6 +153,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         " Pattern: constant factor {factor}: the cosine is blind to it.",
         " 模式：常数倍 {factor}：余弦看不出来。",
     ),
+    "pattern-blocks": (
+        " Pattern: {n_blocks} contiguous blocks, {n_bad_elements} of {n_elements} elements between {first} and {last} "
+        "differ, the rest is bitwise equal.",
+        " 模式：连续 {n_blocks} 段，元素 {first} 到 {last} 之间有 {n_bad_elements} 个（共 {n_elements} 个）不同，其余逐位相等。",
+    ),
     "pattern-contiguous block": (
         " Pattern: one contiguous block, elements {first} to {last} ({n_bytes} bytes) differ, the rest is bitwise equal.",
         " 模式：连续一段，元素 {first} 到 {last}（{n_bytes} 字节）不同，其余逐位相等。",

@@ -104,6 +104,16 @@ def test_contiguous_block(golden: np.ndarray) -> None:
     )
 
 
+def test_blocks_in_two_places(golden: np.ndarray) -> None:
+    t = golden.copy()
+    t.reshape(-1)[100:900] = 7
+    t.reshape(-1)[1501:2801] = 7
+    have = found(t, golden)
+    assert have.kind == "blocks"
+    wanted = {"n_blocks": 2, "first": 100, "last": 2800, "n_bad_elements": 2100}
+    assert wanted.items() <= have.figures.items()
+
+
 def test_few_rows_with_noise_elsewhere(golden: np.ndarray) -> None:
     t = golden + noise(golden, 1e-3)
     t[11] += noise(golden, 1)[11]
