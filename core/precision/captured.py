@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,6 +155,15 @@ def _hierarchy(rows: Rows, hierarchies: _Hierarchies) -> Construct | None:
     return replace(construct, parents={**other.parents, **construct.parents})
 
 
+_MAX_STACK_BYTES = 256 << 20
+"""A larger stack.json is not read just to pair by it."""
+
+
+def _stack_bytes(dump: Dump) -> int:
+    path = dump.path.parent / "stack.json"
+    return os.lstat(path).st_size if os.path.lexists(path) else 0
+
+
 def _stacks_of_both(
     pair: CapturePair, sides: tuple[LiveRank, LiveRank]
 ) -> Callable[[Sequence[str], Sequence[str]], tuple[Stacks | None, Stacks | None]]:
@@ -161,6 +171,8 @@ def _stacks_of_both(
 
     def read(target: Sequence[str], golden: Sequence[str]) -> tuple[Stacks | None, Stacks | None]:
         roots = (pair.target_root, pair.golden_root)
+        if any(_stack_bytes(side.dump) not in range(1, _MAX_STACK_BYTES) for side in sides):
+            return None, None
         one, other = (
             stacks_of(side.dump, root, [], pair.relative, only=names)
             for side, root, names in zip(sides, roots, (target, golden), strict=True)

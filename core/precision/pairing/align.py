@@ -19,7 +19,15 @@ import numpy.typing as npt
 
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, Dump
 
-from .anchors import Pairs, Side, anchor, kind_key, longest_increasing, shared_once
+from .anchors import (
+    Pairs,
+    Side,
+    anchor,
+    are_of_other_lines,
+    kind_key,
+    longest_increasing,
+    shared_once,
+)
 from .assemble import assemble, with_copies
 from .by_name import pair_by_name
 from .gaps import fill
@@ -34,6 +42,7 @@ from .keys import (
     keys_of_both,
     shape_hashes,
 )
+from .lines import with_lines
 from .links import Feeding
 from .model import NOTHING_BESIDE, Beside, Ints, Pairing
 from .partners import Partners
@@ -54,6 +63,8 @@ def pair_auto(target: Dump, golden: Dump, beside: Beside = NOTHING_BESIDE) -> Pa
     keys = keys_of_both((target, golden), beside.constructs())
     feeding = (Feeding(target), Feeding(golden))
     partners = Partners.none(keys[0].n, keys[1].n)
+    partners.copies = (copies_of(target, keys[0]), copies_of(golden, keys[1]))
+    keys = with_lines((target, golden), keys, _forwards(keys, partners), beside)
     groups = partners_of(feeding, keys, partners)
     return assemble(feeding, keys, partners, groups)
 
@@ -89,11 +100,9 @@ def names_suffice(target: Dump, golden: Dump) -> bool:
 def partners_of(
     feeding: tuple[Feeding, Feeding], keys: tuple[Keys, Keys], found: Partners
 ) -> Sequence[Found]:
-    """Partners of all calls, put into `found`, which may hold pairs that somebody else is sure of; groups."""
-    a, b = keys
-    found.copies = (copies_of(feeding[0].dump, a), copies_of(feeding[1].dump, b))
+    """Partners of all calls, put into `found`, which has the copies and may hold sure pairs; groups."""
     groups = Groups(feeding, keys, found)
-    forward = [(copies < 0) & (k.direction != BACKWARD) for copies, k in zip(found.copies, keys, strict=True)]
+    forward = _forwards(keys, found)
     backward = [k.direction == BACKWARD for k in keys]
     _align(keys, forward, found, is_sure_only=True)
     groups.by_table()
@@ -107,6 +116,10 @@ def partners_of(
     _pair_moved(keys, backward, found)
     groups.leftovers()
     return groups.found
+
+
+def _forwards(keys: tuple[Keys, Keys], found: Partners) -> list[npt.NDArray[np.bool_]]:
+    return [(copies < 0) & (k.direction != BACKWARD) for copies, k in zip(found.copies, keys, strict=True)]
 
 
 def _without(picks: list[npt.NDArray[np.bool_]], groups: Groups) -> None:
@@ -160,7 +173,8 @@ def _is_ambiguous(a: Side, b: Side, pairs: Pairs, sure: npt.NDArray[np.bool_]) -
 def _pair_moved(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: Partners) -> None:
     """What is left on both sides and is the same call elsewhere: independent calls in another order.
 
-    By equal inputs; by an equal name where no other name of that operator is left over.
+    By equal inputs; by a source line that made one call of that kind on each side; by an equal name where
+    no other name of that operator is left over.
     """
     a, b = keys
     free_a = np.flatnonzero(picks[0] & (found.of_target < 0))
@@ -174,6 +188,7 @@ def _pair_moved(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], fou
         joined(b.type[right], b.given_shapes[right], b.given[right]),
     )
     found.add_all(left[i], right[j])
+    _pair_by_line(keys, picks, found)
     free_a, free_b = free_a[found.of_target[free_a] < 0], free_b[found.of_golden[free_b] < 0]
     shape_a = joined(a.type, a.given_shapes, a.made_shapes)
     shape_b = joined(b.type, b.given_shapes, b.made_shapes)
@@ -183,7 +198,22 @@ def _pair_moved(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], fou
     even = kinds_a[at_a][counts_a[at_a] == counts_b[at_b]]
     free_a, free_b = free_a[np.isin(shape_a[free_a], even)], free_b[np.isin(shape_b[free_b], even)]
     i, j = shared_once(joined(a.name[free_a], shape_a[free_a]), joined(b.name[free_b], shape_b[free_b]))
-    found.add_all(free_a[i], free_b[j])
+    fits = ~are_of_other_lines(a, b, free_a[i], free_b[j])
+    found.add_all(free_a[i[fits]], free_b[j[fits]])
+
+
+def _pair_by_line(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: Partners) -> None:
+    a, b = keys
+    if a.stack is None or b.stack is None:
+        return
+    left, right = np.flatnonzero(picks[0] & (a.stack >= 0)), np.flatnonzero(picks[1] & (b.stack >= 0))
+    i, j = shared_once(
+        joined(a.stack[left], a.type[left], a.given_shapes[left], a.made_shapes[left]),
+        joined(b.stack[right], b.type[right], b.given_shapes[right], b.made_shapes[right]),
+    )
+    t, g = left[i], right[j]
+    free = (found.of_target[t] < 0) & (found.of_golden[g] < 0)
+    found.add_all(t[free], g[free])
 
 
 def _by_forward(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: Partners) -> None:

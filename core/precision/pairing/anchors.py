@@ -115,12 +115,36 @@ def _shingle(side: Side) -> tuple[Hashes, npt.NDArray[np.bool_]]:
 
 def anchor(a: Side, b: Side, pairs: Pairs) -> None:
     """Add to `pairs` all that unique keys say, the strongest first."""
-    for key in (_exact, _content, _given, _made, _beside, _module):
-        _level(a, b, pairs, key)
+    by_content(a, b, pairs)
+    if a.keys.stack is not None and b.keys.stack is not None:
+        _level(a, b, pairs, _of_line)
+        _counted(a, b, pairs, _of_line, with_name=False)
     _counted(a, b, pairs, _of_parent, with_name=False)
     _counted(a, b, pairs, _kind, with_name=True)
     for key in (_kind, _shingle, _kind):
         _level(a, b, pairs, key)
+
+
+def by_content(a: Side, b: Side, pairs: Pairs) -> None:
+    """Add what equal values, and the names of modules, say."""
+    for key in (_exact, _content, _given, _made, _beside, _module):
+        _level(a, b, pairs, key)
+
+
+def are_of_other_lines(a: Keys, b: Keys, t: Ints, g: Ints) -> npt.NDArray[np.bool_]:
+    """Which pairs of calls come from two source lines that both sides have, and have no content in common."""
+    if a.stack is None or b.stack is None:
+        return np.zeros(len(t), np.bool_)
+    other: npt.NDArray[np.bool_] = (a.stack[t] != b.stack[g]) & (a.stack[t] >= 0) & (b.stack[g] >= 0)
+    for x, y in ((a.given, b.given), (a.made, b.made), (a.beside, b.beside)):
+        other &= (x[t] != y[g]) | (x[t] == 0)
+    return other
+
+
+def _of_line(side: Side) -> tuple[Hashes, npt.NDArray[np.bool_]]:
+    k = side.keys
+    assert k.stack is not None
+    return side.joined(k.stack, k.type, k.given_shapes, k.made_shapes), k.stack[side.rows] >= 0
 
 
 def _of_parent(side: Side) -> tuple[Hashes, npt.NDArray[np.bool_]]:
@@ -136,6 +160,8 @@ def _level(a: Side, b: Side, pairs: Pairs, key: _Key) -> None:
         at_a = np.flatnonzero(usable_a & (pairs.left < 0))
         at_b = np.flatnonzero(usable_b & (pairs.right < 0))
         left, right = shared_once(joined(of_a[at_a], gap_a[at_a]), joined(of_b[at_b], gap_b[at_b]))
+        fits = ~are_of_other_lines(a.keys, b.keys, a.rows[at_a[left]], b.rows[at_b[right]])
+        left, right = left[fits], right[fits]
         if not len(left):
             return
         keep = longest_increasing(right)
@@ -158,6 +184,8 @@ def _counted(a: Side, b: Side, pairs: Pairs, key: _Key, *, with_name: bool) -> N
         names = side.pick(side.keys.name)[at] if with_name else ordinal
         found.append(joined(one, count, ordinal, names))
     left, right = shared_once(*found)
+    fits = ~are_of_other_lines(a.keys, b.keys, a.rows[at_a[left]], b.rows[at_b[right]])
+    left, right = left[fits], right[fits]
     keep = longest_increasing(right)
     pairs.add(at_a[left[keep]], at_b[right[keep]])
 

@@ -76,7 +76,8 @@ def _walk(a: Side, b: Side, left: Ints, right: Ints, pairs: Pairs) -> None:
 
 def _all_evidence(side: Side) -> Hashes:
     k = side.keys
-    return side.joined(k.type, k.given_shapes, k.made_shapes, k.given, k.made, k.parent, k.values)
+    stack = np.full(k.n, -1) if k.stack is None else k.stack
+    return side.joined(k.type, k.given_shapes, k.made_shapes, k.given, k.made, k.parent, k.values, stack)
 
 
 def _n_equal(one: Hashes, other: Hashes) -> int:
@@ -113,12 +114,17 @@ def _scores(a: Side, b: Side, left: Ints, right: Ints) -> npt.NDArray[np.float64
     score = (
         VALUES * values + TYPE + SHAPE * shape + NAME * name + GIVEN * given + MADE * made + PARENT * parent
     )
+    fits = kind & (shape | name)
     if ka.stack is not None and kb.stack is not None:
-        score = score + STACK * (same(ka.stack, kb.stack) & (ka.stack[i] >= 0)[:, None])
+        line = same(ka.stack, kb.stack) & (ka.stack[i] >= 0)[:, None]
+        score = score + STACK * line
+        # lines that both sides have are not exchanged, unless the values say so
+        known = (ka.stack[i] >= 0)[:, None] & (kb.stack[j] >= 0)[None, :]
+        fits &= line | ~known | given | made
     for side in range(2):
         apart = np.abs(ka.norms[i, side][:, None] - kb.norms[j, side][None, :])
         score = score + NEAR * np.nan_to_num(1.0 / (1.0 + _NEARNESS * apart), nan=0.0)
-    return np.where(kind & (shape | name), score, _NO)
+    return np.where(fits, score, _NO)
 
 
 def _best(scores: npt.NDArray[np.float64]) -> tuple[Ints, Ints]:
