@@ -294,10 +294,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "told-on-ranks": (" (on {n:,} ranks)", "（{n:,} 个 rank）"),
     "told-ranks": ("{n:,} ranks in all", "共 {n:,} 个 rank"),
     "told-steps": ("{n:,} steps in all", "共 {n:,} 个 step"),
-    "told-of": ("of", "于"),
+    "told-of": (" of {dtypes}", "（{dtypes}）"),
     "told-rounding": (
         "{n} tensor(s) differ within rounding{of}",
-        "{n} 个张量的差异属于舍入误差{of}",
+        "{n} 个张量的差异在舍入误差内{of}",
     ),
     "told-ulps": (" ({ulps} ulp at most)", "（最大 {ulps} ulp）"),
     "plugged-higher": (

@@ -73,7 +73,7 @@ def _within_rounding(comparison: Comparison, lang: Lang) -> str:
                 dtypes.add(str(pattern.figures["dtype"]))
     if not n:
         return ""
-    of = f" {say(TEXTS, 'told-of', lang)} {', '.join(sorted(dtypes))}" if dtypes else ""
+    of = say(TEXTS, "told-of", lang, dtypes=", ".join(sorted(dtypes))) if dtypes else ""
     # single elements may be many units off where the tensor as a whole is within rounding: no word of those
     at_most = say(TEXTS, "told-ulps", lang, ulps=number(ulps)) if is_known and ulps <= 1 else ""
     line = say(TEXTS, "told-rounding", lang, n=n, of=of) + at_most

@@ -9,6 +9,7 @@ import pytest
 
 from npulse.core.api import PrecisionReport, compare
 from npulse.core.precision.compare import RankComparison
+from npulse.core.precision.report import report as render
 
 from .values import expected
 
@@ -41,6 +42,8 @@ def test_c03_one_fused_operator_against_three(shared: Path, is_swapped: bool) ->
         found[one.calls.names[fused[0]]] = [other.calls.names[call] for call in several]
         assert group.fusion == "swiglu"
     assert found == want["pairs"]
+    chinese = render(report.comparison, lang="zh").told
+    assert any("舍入误差内（bfloat16）" in line for line in chinese)
     outputs = {}
     for row in table(report):
         fused, leaf = (row["golden"], row["target"]) if is_swapped else (row["target"], row["golden"])
