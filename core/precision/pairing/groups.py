@@ -7,6 +7,7 @@ the shape of the result. What is in no table is a doubtful group where one call 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -36,6 +37,8 @@ _SPAN = 48
 """Calls from the first to the last step of a form."""
 _FITTING = 16
 """Places that are looked at for one fused call."""
+_TRIED = 64
+"""Free places that are tried for one fused call: a gap may hold thousands of both."""
 _LONG_RUN = 12
 """More calls than this against one are another program, no group."""
 
@@ -120,11 +123,13 @@ class Groups:
         by_row: dict[str, list[tuple[int, ...]]] = {}
         used: set[int] = set()
         own = set(self._free(side).tolist())
-        for place, call in enumerate(fused):
-            row = fusions()[self._words[side][call]]
+        waiting = Counter(self._words[side][call] for call in fused)
+        for call in fused:
+            row, same = fusions()[self._words[side][call]], waiting[self._words[side][call]]
+            waiting[self._words[side][call]] -= 1
             if row.name not in by_row:
                 by_row[row.name] = list(self._occurrences(other, at, row))
-            unused = (calls for calls in by_row[row.name] if not used.intersection(calls))
+            unused = _unused(by_row[row.name], used)
             whole = (self._with_views(side, call, calls, at) for calls in unused)
             may_turn = row.name in _TURNING
             fits = (calls for calls in whole if self._fits(side, call, calls, may_turn))
@@ -132,7 +137,6 @@ class Groups:
             if not fitting:
                 continue
             exact = [c for c in fitting if self._shares_input(side, call, c)]
-            same = sum(self._words[side][c] == self._words[side][call] for c in fused[place:])
             chosen = (exact or fitting)[0]
             sure = BY_PLACE if exact else LIKELY if len(fitting) <= same else DOUBTFUL
             used.update(chosen)
@@ -312,11 +316,16 @@ class Groups:
                 if keys.direction[call] == BACKWARD:
                     of.setdefault(int(keys.base[call]), []).append(call)
             by_base.append(of)
+        copied: list[dict[int, list[int]]] = []
+        for copies in self._partners.copies:
+            copied.append({})
+            for call in np.flatnonzero(copies >= 0).tolist():
+                copied[-1].setdefault(int(copies[call]), []).append(call)
         for group in list(self.found):
             both = []
             for side, calls in enumerate((group.target, group.golden)):
-                keys, copies = self._keys[side], self._partners.copies[side]
-                again = np.flatnonzero(np.isin(copies, calls)).tolist() if (copies >= 0).any() else []
+                keys = self._keys[side]
+                again = [copy for call in calls for copy in copied[side].get(call, ())]
                 bases = [int(keys.base[call]) for call in (*calls, *again)]
                 both.append(tuple(sorted(c for base in bases for c in by_base[side].pop(base, ()))))
             if all(both):
@@ -381,4 +390,20 @@ def _words(feeding: Feeding) -> list[str]:
     for full in feeding.dump.calls.names:
         name = parse_name(full)
         found.append(operator_of(name.prefix, name.api) if name.kind == "api" else "")
+    return found
+
+
+def _unused(places: list[tuple[int, ...]], used: set[int]) -> list[tuple[int, ...]]:
+    """The first free places; once many are taken they leave the list."""
+    found: list[tuple[int, ...]] = []
+    n_used = 0
+    for calls in places:
+        if used.isdisjoint(calls):
+            found.append(calls)
+        else:
+            n_used += 1
+        if len(found) == _TRIED:
+            break
+    if n_used > _TRIED:
+        places[:] = [calls for calls in places if used.isdisjoint(calls)]
     return found

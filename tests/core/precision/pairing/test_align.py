@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npulse.core.precision.pairing import EVIDENCE, pair_auto, pair_by_name
+from npulse.core.precision.pairing.links import Feeding
 
-from .graphs import Call, backward_of, dumps, network, whom
+from .graphs import Call, Network, backward_of, dumps, network, whom
 
 DRIFTS = (0.0, 1e-3)
 
@@ -128,3 +129,27 @@ def test_another_name_of_the_same_operator(tmp_path: Path, drift: float) -> None
     renamed = [step for step, call in enumerate(target) if call.api in other_names.values()]
     assert all("type" in told(pairing, step) and "name" not in told(pairing, step) for step in renamed)
     assert pairing.confidence is not None and (pairing.confidence[renamed] < 1).all()
+
+
+def test_fused_calls_that_fit_nowhere_do_not_cost_calls_times_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 250
+    fused, parts = Network(), Network(seed=1)
+    for _ in range(n):
+        fused.call("Functional.silu", [fused.value((4, 8))], (4, 8))
+        inner = parts.call("Torch.sigmoid", [parts.value((2, 3))], (2, 3))
+        parts.call("Tensor.mul", [inner, parts.value((5,))], (4, 8))
+    n_asked = 0
+    shape = Feeding.shape
+
+    def counted(feeding: Feeding, leaf: int) -> tuple[int, ...] | None:
+        nonlocal n_asked
+        n_asked += 1
+        return shape(feeding, leaf)
+
+    target, golden = dumps(tmp_path, fused.calls, parts.calls)
+    monkeypatch.setattr(Feeding, "shape", counted)
+    monkeypatch.setattr("npulse.core.precision.pairing.groups._TRIED", 4)
+    assert pair_auto(target, golden).groups == ()
+    assert n_asked < 100 * n  # each fused call tried at each place: 4 * n * n
