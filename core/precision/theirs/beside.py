@@ -22,7 +22,8 @@ from ..compare import Comparison, RankComparison
 from ..rows import BY_STATISTICS
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import ERROR, PASS, REASONS, UNKNOWN, VERDICTS
-from .report import AREA, location, row_figures
+from .findings import AREA
+from .row_words import location, row_figures
 from .run import read_results
 from .table import Result, theirs_table
 from .texts import TEXTS

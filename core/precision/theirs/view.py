@@ -14,7 +14,8 @@ from npulse.core.views import Detail, Strip, first_figures, rows_named
 
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import UNKNOWN, VERDICTS
-from .report import headline_of, message_of, place_words, row_finding, why_of
+from .findings import row_finding
+from .row_words import headline_of, message_of, place_words, why_of
 from .run import OpenedResults, report_of_opened
 from .table import Result, place_of, table_row, theirs_table
 from .texts import TEXTS
