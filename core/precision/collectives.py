@@ -13,7 +13,7 @@ from npulse.core.calls.meetings import Meetings, meetings_of
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR
 
-from .roles import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
+from .role_records import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
 from .rows import BY_STATISTICS
 from .verdict import ERROR
 

@@ -41,7 +41,8 @@ from .mixed.judge_by import judge_by
 from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
-from .roles import UNKNOWN_ROLE, assign_roles
+from .role_records import UNKNOWN_ROLE
+from .roles import assign_roles
 from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors, store_examination, store_measured

@@ -21,7 +21,7 @@ from .mixed.judge_by import Judged
 from .own.checks import OwnChecks
 from .pairing import pair_auto
 from .plugged import PluggedFigure
-from .roles import Roles
+from .role_records import Roles
 from .rows import Rows
 from .splits.group import RankGroup
 from .verdict import Criteria

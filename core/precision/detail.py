@@ -17,7 +17,7 @@ from .captured import tensor_jobs
 from .compare import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
 from .pairing.told import pair_words
-from .roles import INHERITED, UNMATCHED
+from .role_records import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
 from .splits.view import TensorView
 from .texts import TEXTS

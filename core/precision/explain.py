@@ -22,7 +22,7 @@ from .origins.words import carriers, made_non_finite, spread_figures, spread_tex
 from .own.content import WHOLE_SHARE
 from .pairing.told import pair_words
 from .patterns import Pattern
-from .roles import ROLES, Origin
+from .role_records import ROLES, Origin
 from .row_facts import location as location
 from .row_facts import row_figures as row_figures
 from .rows import BY_TENSOR

@@ -13,7 +13,7 @@ from npulse.core.formats.msprobe.records import CallName
 from npulse.core.table import Column, Table, text_column
 
 from .compare import Comparison, RankComparison
-from .roles import ORIGIN, ROLES
+from .role_records import ORIGIN, ROLES
 from .rows import Rows
 from .table import table_row
 from .verdict import ERROR, REASON, UNKNOWN, VERDICTS

@@ -20,7 +20,7 @@ from .own.report import beside_lines, map_lines, own_findings, own_summary
 from .pairing.told import pairing_notes
 from .parameters import look_at, parameter_findings, parameter_lines
 from .plugged_report import is_unmeasured, plugged_findings, plugged_lines, plugged_summary
-from .roles import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
+from .role_records import INHERITED, OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED, Origin
 from .rows import BASES
 from .splits.report import split_findings
 from .table import precision_table

@@ -17,7 +17,7 @@ from npulse.core.text import Lang
 from .compare import Comparison, RankComparison
 from .pairing.told import pairing_columns
 from .plugged import PluggedFigure
-from .roles import ROLES
+from .role_records import ROLES
 from .rows import BASES, COUNTS, FIGURES
 from .verdict import REASONS, VERDICTS
 

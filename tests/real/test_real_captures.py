@@ -12,7 +12,7 @@ from npulse.core.calls.captures import read_capture
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.formats.tensors.dtypes import widen
 from npulse.core.precision.compare import Comparison, compare_captures
-from npulse.core.precision.roles import ROLES
+from npulse.core.precision.role_records import ROLES
 from npulse.core.precision.rows import BASES
 from npulse.core.precision.verdict import VERDICTS
 from npulse.core.progress import ignore_progress, never_cancelled

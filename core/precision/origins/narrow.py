@@ -15,7 +15,7 @@ from npulse.core.overflow.health import from_statistics
 from npulse.core.overflow.roles import Roles as OwnRoles
 from npulse.core.overflow.walk import walk
 
-from ..roles import INHERITED, ORIGIN, Origin
+from ..role_records import INHERITED, ORIGIN, Origin
 from ..verdict import REASON
 
 if TYPE_CHECKING:

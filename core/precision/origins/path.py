@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..roles import Origin
+from ..role_records import Origin
 
 if TYPE_CHECKING:
     from ..compare import Comparison, RankComparison

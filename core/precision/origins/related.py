@@ -15,7 +15,7 @@ from npulse.core.formats.msprobe.records import OUTPUT
 
 from ..compare import RankComparison
 from ..pairing.told import group_members
-from ..roles import INHERITED, UNMATCHED, Origin
+from ..role_records import INHERITED, UNMATCHED, Origin
 from ..row_facts import row_figures
 
 

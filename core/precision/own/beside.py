@@ -12,7 +12,7 @@ from npulse.core.progress import IsCancelled, ProgressCallback
 from npulse.core.run.sides import CapturePair
 
 from ..mixed.other_dtype import check_other_dtypes
-from ..roles import INHERITED, ORIGIN
+from ..role_records import INHERITED, ORIGIN
 from .checks import OwnChecks, check_own
 from .model import Captured, Seen
 from .runs import check_runs, is_same_program

@@ -20,7 +20,7 @@ from npulse.core.text import Lang, say
 from ..captured import Loaded, load, tensor_jobs
 from ..compare import Comparison, RankComparison, Settings, without_counterpart
 from ..explain import describe_pattern, describe_row, location, row_figures
-from ..roles import Roles
+from ..role_records import Roles
 from ..settle import settle_statistics, settle_tensors, store_examination, store_measured
 from ..verdict import ERROR, PASS, REASON, UNKNOWN
 from ..work import look_closer, measure

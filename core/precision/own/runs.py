@@ -15,7 +15,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, CallName
 from npulse.core.run.sides import CapturePair
 
-from ..roles import INHERITED
+from ..role_records import INHERITED
 from ..rows import BY_STATISTICS, BY_VALUE
 from ..verdict import PASS, REASON, UNKNOWN
 from .model import Captured, Seen

@@ -19,7 +19,7 @@ from npulse.core.views import Detail
 
 from ..compare import RankComparison
 from ..pairing import CERTAIN, EVIDENCE, LIKELY, Group, Ints, Pairing
-from ..roles import ROLES, UNKNOWN_ROLE, UNMATCHED
+from ..role_records import ROLES, UNKNOWN_ROLE, UNMATCHED
 from ..table import STATES
 from ..verdict import ERROR, PASS, UNKNOWN, VERDICTS, WARNING
 from .texts import TEXTS

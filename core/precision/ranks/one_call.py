@@ -12,7 +12,7 @@ from npulse.core.errors import InputError
 from npulse.core.table import Column, Table, text_column
 
 from ..compare import Comparison, RankComparison
-from ..roles import ROLES
+from ..role_records import ROLES
 from ..rows import BASES, COUNTS
 from ..table import table_row
 from ..verdict import REASONS, VERDICTS

@@ -13,7 +13,7 @@ from npulse.core.table import Column, Table, text_column
 
 from ..compare import Comparison, RankComparison
 from ..layers import layers_of_rank
-from ..roles import ORIGIN, ROLES
+from ..role_records import ORIGIN, ROLES
 from ..rows import COUNTS
 from ..verdict import ERROR, PASS, UNKNOWN, VERDICTS, WARNING
 from .picked import Mask

@@ -15,7 +15,7 @@ from npulse.core.formats.msprobe.records import GRAD, OUTPUT
 from npulse.core.formats.tensors import TensorError, widen
 
 from ..kernel import BLOCK
-from ..roles import Origin
+from ..role_records import Origin
 from ..rows import BY_STATISTICS, BY_TENSOR
 from .model import Part, Split
 from .place import place_of

@@ -17,7 +17,7 @@ from .model import Part
 from .place import side_place
 
 if TYPE_CHECKING:
-    from ..roles import Roles
+    from ..role_records import Roles
     from ..rows import Rows, TensorRows
     from ..totals import PairMetrics
 

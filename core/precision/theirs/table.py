@@ -14,7 +14,7 @@ from npulse.core.run.model import Artifact
 from npulse.core.table import Column, Table, joined_text, text_column
 from npulse.core.text import safe_text
 
-from ..roles import OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED
+from ..role_records import OK, ORIGIN, ROLES, UNKNOWN_ROLE, UNMATCHED
 from ..table import STATES
 from ..verdict import ERROR, REASONS, UNKNOWN, VERDICTS
 from .reading import Theirs

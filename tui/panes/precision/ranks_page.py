@@ -33,7 +33,7 @@ from npulse.core.precision.pages.matrix_cells import (
     starts,
     told_rows,
 )
-from npulse.core.precision.roles import ORIGIN
+from npulse.core.precision.role_records import ORIGIN
 from npulse.core.precision.table import place_of
 from npulse.core.text import safe_text
 

@@ -16,7 +16,7 @@ from npulse.core.precision.by_hand.mapping import with_mappings
 from npulse.core.precision.by_hand.mapping_file import mapping_lines
 from npulse.core.precision.compare import RankComparison
 from npulse.core.precision.pairing import EVIDENCE, Pairing, pair_auto
-from npulse.core.precision.roles import Roles
+from npulse.core.precision.role_records import Roles
 from npulse.core.precision.rows import new_rows
 from npulse.core.precision.run_report import settings_of
 
