@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -140,24 +140,26 @@ def _drop_parts(one: Feeding, other: Feeding, whole: list[int], parts: list[int]
 
 def _apart(one: Feeding, left: Sequence[int], other: Feeding, right: Sequence[int]) -> float:
     """How far the statistics of some tensors are from those of others, each side seen as one; inf unknown."""
-    both = [_together(one, left), _together(other, right)]
-    if both[0] is None or both[1] is None:
-        return np.inf
-    (t, t_norm), (g, g_norm) = both[0], both[1]
-    largest = max(np.abs(t).max(), np.abs(g).max())
+    t_side, g_side = _together(one, left), _together(other, right)
+    if t_side is None or g_side is None:
+        return math.inf
+    (*t, t_norm), (*g, g_norm) = t_side, g_side
+    largest = max(map(abs, (*t, *g)))
     if not largest or not t_norm or not g_norm:
-        return np.inf
-    return float(max(np.abs(t - g).max() / largest, abs(t_norm - g_norm) / max(t_norm, g_norm)))
+        return math.inf
+    apart = max(abs(x - y) for x, y in zip(t, g, strict=True)) / largest
+    return max(apart, abs(t_norm - g_norm) / max(t_norm, g_norm))
 
 
-def _together(feeding: Feeding, leaves: Sequence[int]) -> tuple[np.ndarray[Any, Any], float] | None:
-    """Largest, smallest and mean element of parts, and their norm."""
-    rows = feeding.dump.leaves.statistics[list(leaves)]
-    if not np.isfinite(rows).all():
-        return None
+def _together(feeding: Feeding, leaves: Sequence[int]) -> tuple[float, ...] | None:
+    """Largest, smallest and mean element of parts, and their norm; None where not all is known."""
+    rows = feeding.dump.leaves.statistics[list(leaves)].tolist()
     sizes = [size_of(feeding.shape(leaf)) for leaf in leaves]
-    mean = np.average(rows[:, 2], weights=sizes) if all(sizes) else np.inf
-    return np.array([rows[:, 0].max(), rows[:, 1].min(), mean]), float(np.hypot.reduce(rows[:, 3]))
+    if not all(sizes) or not all(math.isfinite(number) for row in rows for number in row):
+        return None
+    high, low, means, norms = zip(*rows, strict=True)
+    mean = sum(n * x for n, x in zip(sizes, means, strict=True)) / sum(sizes)
+    return max(high), min(low), mean, math.hypot(*norms)
 
 
 def _outputs(
@@ -190,4 +192,4 @@ def _outputs(
 
 def size_of(shape: tuple[int, ...] | None) -> int:
     """Elements of a shape, 0 where it is not known."""
-    return int(np.prod(shape, dtype=np.int64)) if shape is not None else 0
+    return math.prod(shape) if shape is not None else 0

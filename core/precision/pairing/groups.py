@@ -79,6 +79,10 @@ class Groups:
         free = np.flatnonzero((self._of[side] < 0) & (copies < 0))
         return free[~np.isin(free, list(self._taken[side]))] if self._taken[side] else free
 
+    def _is_free(self, side: int, call: int) -> bool:
+        has_none = self._of[side][call] < 0 and self._partners.copies[side][call] < 0
+        return bool(has_none and call not in self._taken[side])
+
     def _by_table(self, side: int) -> None:
         """side: where the fused call is looked for."""
         words, table = self._words[side], fusions()
@@ -122,7 +126,6 @@ class Groups:
         at = [c for c in range(start, stop) if c in free and self._is_forward(other, c)]
         by_row: dict[str, list[tuple[int, ...]]] = {}
         used: set[int] = set()
-        own = set(self._free(side).tolist())
         waiting = Counter(self._words[side][call] for call in fused)
         for call in fused:
             row, same = fusions()[self._words[side][call]], waiting[self._words[side][call]]
@@ -141,7 +144,7 @@ class Groups:
             sure = BY_PLACE if exact else LIKELY if len(fitting) <= same else DOUBTFUL
             used.update(chosen)
             calls = self._with_harmless(other, chosen, free)
-            self._add(side, self._with_feeders(side, call, own), calls, row.name, sure)
+            self._add(side, self._with_feeders(side, call), calls, row.name, sure)
             free.difference_update(calls)
 
     def _with_views(self, side: int, fused: int, calls: tuple[int, ...], at: list[int]) -> tuple[int, ...]:
@@ -157,14 +160,14 @@ class Groups:
             more.append(call)
         return tuple(more) if self._made(other, more[-1]) == made else calls
 
-    def _with_feeders(self, side: int, fused: int, free: set[int]) -> tuple[int, ...]:
+    def _with_feeders(self, side: int, fused: int) -> tuple[int, ...]:
         """With calls in front of it that only lay its input out: cat, copies and views nobody else reads."""
         feeding = self._feeding[side]
         found = [fused]
         for leaf in feeding.reads(fused):
             for at in feeding.chain(leaf):
                 call = int(feeding.dump.leaves.call[at])
-                is_layout = self._words[side][call] in _LAYS_OUT and call in free
+                is_layout = self._words[side][call] in _LAYS_OUT and self._is_free(side, call)
                 if not is_layout or not set(feeding.readers(at)) <= set(found):
                     break
                 found.append(call)
