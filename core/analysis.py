@@ -48,7 +48,8 @@ class AnalysisOptions:
     ranks: which target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1").
     dtype, shape: of raw elements, as the user writes them. fusion_rule: a file that names the original
     operators of compiled ones. pairing: "auto", or "name" where equal names alone pair calls. mappings:
-    mapping files of calls, modules or APIs, which go before both.
+    mapping files of calls, modules or APIs, which go before both. write_mapping: where the
+    pairs are written as one.
     """
 
     lang: Lang = "en"
@@ -83,6 +84,7 @@ class AnalysisOptions:
     fusion_rule: Path | None = None
     pairing: str = "auto"
     mappings: tuple[Path, ...] = ()
+    write_mapping: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,18 @@ def shown_path(path: Path, root: Path | None) -> str:
         return str(path)
 
 
+def refuse_inside(path: Path, runs: Iterable[Path]) -> None:
+    """InputError where a file would lie in one of the folders that were looked at."""
+    target = Path(os.path.realpath(os.path.expanduser(path)))
+    for run in runs:
+        if target.is_relative_to(os.path.realpath(run)):
+            raise InputError(
+                "nothing is written into a run that was looked at",
+                path=path,
+                hint="choose a path outside of it",
+            )
+
+
 def write_whole(pieces: Iterable[str], path: Path, *, force: bool = True) -> int:
     """Write text to a file, whole or not at all: beside, to the disk, renamed; returns its bytes.
 

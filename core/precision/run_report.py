@@ -276,6 +276,11 @@ def _compared(
     pair = _as_declared(pair, options)
     settings = settings_of(options)
     comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
+    if options.write_mapping is not None:
+        from .by_hand.mapping_write import write_mapping
+
+        paired = [(rank.rows.pairing, rank.target, rank.golden) for rank in comparison.ranks]
+        write_mapping(options.write_mapping, paired, (pair.target_root, pair.golden_root))
     told = report(comparison, lang=options.lang, tables=options.tables)
     return comparison, answered(comparison, told, options)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
 from npulse.core.files import open_whole, write_whole
+from npulse.core.files import refuse_inside as refuse_inside
 from npulse.core.findings import Report
 from npulse.core.text import Lang
 
@@ -148,15 +149,3 @@ def refuse_early(path: Path, *, runs: Iterable[Path] = ()) -> None:
     folder = Path(os.path.realpath(os.path.expanduser(path))).parent
     if not folder.is_dir():
         raise InputError("no such folder to write into", path=folder)
-
-
-def refuse_inside(path: Path, runs: Iterable[Path]) -> None:
-    """InputError where a file would lie in one of the folders that were looked at."""
-    target = Path(os.path.realpath(os.path.expanduser(path)))
-    for run in runs:
-        if target.is_relative_to(os.path.realpath(run)):
-            raise InputError(
-                "a report is not written into the run it describes",
-                path=path,
-                hint="choose a path outside of it",
-            )

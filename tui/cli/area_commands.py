@@ -67,6 +67,7 @@ def precision(
     fusion_rule: p.FusionRuleOption = None,
     pairing: p.PairingOption = "auto",
     mapping: p.MappingOption = None,
+    write_mapping: p.WriteMappingOption = None,
     baseline: p.GoldenBaselineOption = None,
     verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
@@ -92,6 +93,7 @@ def precision(
         fusion_rule=fusion_rule,
         pairing=pairing,
         mappings=tuple(mapping or ()),
+        write_mapping=write_mapping,
         baseline=baseline,
         verbosity=verbosity,
     )

@@ -34,6 +34,7 @@ class PrecisionOptions:
     fusion_rule: Path | None = None
     pairing: str = "auto"
     mappings: tuple[Path, ...] = ()
+    write_mapping: Path | None = None
     baseline: str | None = None
     verbosity: int = 2
 
@@ -55,6 +56,7 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
         "fusion_rule": own.fusion_rule,
         "pairing": own.pairing,
         "mappings": own.mappings,
+        "write_mapping": own.write_mapping,
     }
     paths, document = _without_config(paths, own)
     target, golden = _sides(paths, own)
@@ -74,6 +76,10 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
 
         golden = golden_for(target, StateStore(), chosen_lang(options.lang))
     named = [path for path in (target, golden) if path is not None]
+    if own.write_mapping is not None:
+        from npulse.core.files import refuse_inside
+
+        refuse_inside(own.write_mapping, named)
     return run_analysis(options, "precision", named, verbosity=own.verbosity, **asked)
 
 

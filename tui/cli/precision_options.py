@@ -66,6 +66,13 @@ MappingOption = Annotated[
     list[Path] | None,
     typer.Option("--mapping", help="msprobe's data, cell or api mapping YAML; several are read in turn."),
 ]
+WriteMappingOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-mapping",
+        help="Write the pairs as msprobe's mapping YAML: cell or api by the file's name, else data.",
+    ),
+]
 GoldenBaselineOption = Annotated[
     str | None,
     typer.Option(

@@ -5,12 +5,12 @@ What that cannot say (groups, calls that stand alone) is a comment.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from npulse.core.formats.msprobe.mapping import COMMENT as COMMENT
+from npulse.core.formats.msprobe.mapping_write import group_line, renamed_lines
 from npulse.core.formats.msprobe.records import TENSOR
 
 from ..compare import RankComparison
@@ -28,15 +28,8 @@ def mapping_lines(
 ) -> Iterator[str]:
     """The file, line by line. ranks: compared with all of `pairs` but `new`. Each line once."""
     yield from (f"{line}\n" for line in _HEAD)
-    yield from (f"{COMMENT}{json.dumps([list(pair.target), list(pair.golden)])}\n" for pair in pairs)
-    seen: set[str] = set()
-    for rank in ranks:
-        for target, golden in _leaves(rank, new):
-            if target not in seen:  # keys of a mapping are unique
-                seen.add(target)
-                # YAML knows no pairs of half surrogates
-                one, other = (json.dumps(name, ensure_ascii=False) for name in (target, golden))
-                yield f"{one}: {other}\n"
+    yield from (group_line(pair.target, pair.golden) for pair in pairs)
+    yield from renamed_lines(pair for rank in ranks for pair in _leaves(rank, new))
 
 
 def _leaves(rank: RankComparison, new: Sequence[HandPair]) -> Iterator[tuple[str, str]]:
