@@ -29,7 +29,8 @@ def write_mapping(path: Path, paired: Sequence[Paired], runs: Iterable[Path]) ->
     name = path.name.lower()
     kind = "cell" if "cell" in name else "api" if "api" in name else "data"
     try:
-        write_whole([_HEAD, *lines_of(paired, kind)], path, force=False)
+        # equal names may say it all: an empty mapping, since a file without any is no mapping
+        write_whole([_HEAD, *(list(lines_of(paired, kind)) or ["{}\n"])], path, force=False)
     except FileExistsError:
         raise InputError(
             "a mapping is not written over a file", path=path, hint="choose a new name"
