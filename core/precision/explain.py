@@ -165,7 +165,22 @@ def origin_message(rank: RankComparison, origin: Origin, lang: Lang) -> str:
         inner = describe_row(rank, origin.first_row, lang)
         return say(TEXTS, "operator-inside", lang, first=first, output=inner) + pattern
     inputs = _worst_input(rank, origin.call, lang)
-    return say(TEXTS, origin.cause, lang, inputs=inputs, output=output) + pattern
+    first = _agreeing_first(rank, origin)
+    again = say(TEXTS, "again", lang, first=first) if first else ""
+    return say(TEXTS, origin.cause, lang, inputs=inputs, output=output) + again + pattern
+
+
+def _agreeing_first(rank: RankComparison, origin: Origin) -> str:
+    """Name of the first forward that the target's origin repeats, where all of that one agrees; or ""."""
+    pairing = rank.rows.pairing
+    if origin.cause != "operator" or pairing.recompute_of is None:
+        return ""
+    first = int(pairing.recompute_of[origin.call])
+    if first < 0 or pairing.target_call[first] == pairing.target_call[origin.call]:
+        return ""  # the golden side's copy
+    verdicts = rank.rows.verdict[pairing.row_call == first]
+    agrees = bool(len(verdicts)) and bool(((verdicts == PASS) | (verdicts == WARNING)).all())
+    return pairing.name(rank.target, rank.golden, first) if agrees else ""
 
 
 def _given_otherwise(rank: RankComparison, origin: Origin, lang: Lang) -> str:
@@ -185,6 +200,8 @@ COMPUTED_AGAIN = ("Linear", "Norm", "Embedding")
 
 def next_step(rank: RankComparison, origin: Origin, lang: Lang) -> str:
     """What to do about an origin."""
+    if _agreeing_first(rank, origin):
+        return say(TEXTS, "next-again", lang)
     if origin.cause == "operator":
         name = rank.rows.pairing.name(rank.target, rank.golden, origin.call)
         if rank.rows.basis[origin.row] != BY_TENSOR:

@@ -8,6 +8,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "inputs agree{inputs}, output does not{output}: the difference begins here.",
         "输入一致{inputs}，输出不一致{output}：差异从这里开始。",
     ),
+    "again": (
+        " Its first forward, {first}, agrees: what was computed again is not the same computation.",
+        " 其首次前向 {first} 一致：重计算执行的并非同一计算。",
+    ),
+    "next-again": (
+        "Check what the recomputation changes: the RNG state it restores, autocast, inputs overwritten in place since "
+        "the first forward, and code that depends on grad mode.",
+        "检查重计算改变了什么：恢复的随机数状态、autocast、首次前向之后被就地改写的输入，以及依赖梯度模式的代码。",
+    ),
     "operator-inside": (
         "its inputs agree, but {first} inside it is given what does not{output}: the difference begins in this module, "
         "in code between the captured calls.",

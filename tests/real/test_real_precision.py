@@ -9,6 +9,8 @@ import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.api import PrecisionReport, compare, open_run, pairs_in
+from npulse.core.formats.msprobe.dump import read_dump
+from npulse.core.precision.pairing import pair_auto
 from npulse.core.precision.run_report import report_of
 
 
@@ -180,3 +182,33 @@ def test_old_versions_compare_with_themselves(shared: Path, name: str) -> None:
     report = compare(folder, folder)
     assert report.verdict in ("pass", "unknown")
     assert not [f for f in report.findings if f.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("target", "golden", "n_pairs", "alone"),
+    [
+        (
+            "statistics_mix/npu",
+            "statistics_mix/bench",
+            70,
+            ["Tensor.__mul__.0.forward", "Tensor.__mul__.0.backward"],
+        ),
+        ("tiny_two_steps/npu", "old_versions/8.3.3", 18, ["Torch.ones_like.0.forward"]),
+        ("old_versions/8.3.3", "old_versions/1.2.2", 19, [f"Tensor.view_as.{k}.forward" for k in range(5)]),
+    ],
+)
+def test_versions_of_the_tool_are_paired_with_each_other(
+    shared: Path, target: str, golden: str, n_pairs: int, alone: list[str]
+) -> None:
+    folder = shared / "samples" / "msprobe"
+    one, other = (
+        read_dump(min((folder / name / "step0").rglob("dump.json")), root=folder) for name in (target, golden)
+    )
+    pairing = pair_auto(one, other)
+    sides = list(zip(pairing.target_call.tolist(), pairing.golden_call.tolist(), strict=True))
+    pairs = [(one.calls.names[t], other.calls.names[g]) for t, g in sides if t >= 0 and g >= 0]
+    assert len(pairs) == n_pairs
+    # gradients have a number since 26.x, all other names are the same
+    assert all(t == g or t == f"{g}.0" and g.endswith(".parameters_grad") for t, g in pairs)
+    left = [one.calls.names[t] if t >= 0 else other.calls.names[g] for t, g in sides if t < 0 or g < 0]
+    assert left == alone

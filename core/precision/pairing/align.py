@@ -107,6 +107,7 @@ def partners_of(
     _align(keys, forward, found, is_sure_only=True)
     groups.by_table()
     _without(forward, groups)
+    _pair_moved_by_content(keys, forward, found)
     _align(keys, forward, found)
     _pair_moved(keys, forward, found)
     _by_forward(keys, backward, found)
@@ -134,7 +135,7 @@ def _align(
     *,
     is_sure_only: bool = False,
 ) -> None:
-    a, b = (Side(k, np.flatnonzero(pick)) for k, pick in zip(keys, picks, strict=True))
+    a, b = (Side(k, rows) for k, rows in zip(keys, _uncrossed(picks, found), strict=True))
     if not len(a.rows) or not len(b.rows):
         return
     pairs = Pairs.none(len(a.rows), len(b.rows))
@@ -146,6 +147,18 @@ def _align(
     made = np.flatnonzero((pairs.left >= 0) & (found.of_target[a.rows] < 0))
     found.weak[a.rows[made]] = _is_ambiguous(a, b, pairs, sure)[made]
     found.add_all(a.rows[made], b.rows[pairs.left[made]])
+
+
+def _uncrossed(picks: list[npt.NDArray[np.bool_]], found: Partners) -> tuple[Ints, Ints]:
+    """The calls of both sides without those whose known partner lies across other known pairs."""
+    left, right = picks[0].copy(), picks[1].copy()
+    known = np.flatnonzero(left & (found.of_target >= 0))
+    partner = found.of_target[known]
+    out = np.ones(len(known), np.bool_)
+    inside = np.flatnonzero(right[partner])
+    out[inside[longest_increasing(partner[inside])]] = False
+    left[known[out]], right[partner[out]] = False, False
+    return np.flatnonzero(left), np.flatnonzero(right)
 
 
 def _take_known(a: Side, b: Side, pairs: Pairs, found: Partners) -> None:
@@ -176,18 +189,12 @@ def _pair_moved(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], fou
     By equal inputs; by a source line that made one call of that kind on each side; by an equal name where
     no other name of that operator is left over.
     """
+    _pair_moved_by_content(keys, picks, found)
     a, b = keys
     free_a = np.flatnonzero(picks[0] & (found.of_target < 0))
     free_b = np.flatnonzero(picks[1] & (found.of_golden < 0))
     if not len(free_a) or not len(free_b):
         return
-    left = free_a[a.given[free_a] != 0]
-    right = free_b[b.given[free_b] != 0]
-    i, j = shared_once(
-        joined(a.type[left], a.given_shapes[left], a.given[left]),
-        joined(b.type[right], b.given_shapes[right], b.given[right]),
-    )
-    found.add_all(left[i], right[j])
     _pair_by_line(keys, picks, found)
     free_a, free_b = free_a[found.of_target[free_a] < 0], free_b[found.of_golden[free_b] < 0]
     shape_a = joined(a.type, a.given_shapes, a.made_shapes)
@@ -200,6 +207,21 @@ def _pair_moved(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], fou
     i, j = shared_once(joined(a.name[free_a], shape_a[free_a]), joined(b.name[free_b], shape_b[free_b]))
     fits = ~are_of_other_lines(a, b, free_a[i], free_b[j])
     found.add_all(free_a[i[fits]], free_b[j[fits]])
+
+
+def _pair_moved_by_content(
+    keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: Partners
+) -> None:
+    a, b = keys
+    free_a = np.flatnonzero(picks[0] & (found.of_target < 0))
+    free_b = np.flatnonzero(picks[1] & (found.of_golden < 0))
+    left = free_a[a.given[free_a] != 0]
+    right = free_b[b.given[free_b] != 0]
+    i, j = shared_once(
+        joined(a.type[left], a.given_shapes[left], a.given[left]),
+        joined(b.type[right], b.given_shapes[right], b.given[right]),
+    )
+    found.add_all(left[i], right[j])
 
 
 def _pair_by_line(keys: tuple[Keys, Keys], picks: list[npt.NDArray[np.bool_]], found: Partners) -> None:
