@@ -162,3 +162,31 @@ def test_criteria_are_those_that_were_given(tmp_path: Path) -> None:
     folders = tmp_path / "target", tmp_path / "golden"
     assert compare(*folders).verdict == "fail"
     assert compare(*folders, settings=Settings(criteria=Criteria(norm_ratio_high=1.1))).verdict == "warn"
+
+
+@pytest.mark.parametrize("is_first_wrong", [False, True])
+@pytest.mark.parametrize("has_golden_copy", [True, False])
+def test_a_copy_that_differs_from_its_first_forward_is_another_computation(
+    tmp_path: Path, is_first_wrong: bool, has_golden_copy: bool
+) -> None:
+    def side(first: Any, again: Any | None) -> dict[str, Any]:
+        data = {"Functional.linear.0.forward": api([tensor(X), tensor(Z)], [tensor(first)])}
+        data["Functional.linear.0.forward"]["is_recompute"] = False
+        data["Functional.gelu.0.backward"] = {"input": [tensor(X - Z)], "output": [tensor(X + Z)]}
+        if again is not None:
+            data["Functional.linear.1.forward"] = api([tensor(X), tensor(Z)], [tensor(again)])
+            data["Functional.linear.1.forward"]["is_recompute"] = True
+        data["Functional.linear.0.backward"] = {"input": [tensor(X * Z)], "output": [tensor(Y * Z)]}
+        return data
+
+    wrong = 3 * Y
+    target = side(wrong if is_first_wrong else Y, wrong)
+    report = two(tmp_path, target, side(Y, Y if has_golden_copy else None))
+    (origin,) = (f for f in report.findings if f.severity == "error")
+    says = "what was computed again is not the same computation" in origin.message
+    assert says == (not is_first_wrong)
+    if is_first_wrong:
+        assert origin.subject == "Functional.linear.0.forward"
+    else:
+        assert origin.subject == "Functional.linear.1.forward"
+        assert "Functional.linear.0.forward, agrees" in origin.message and "RNG" in origin.next_step
