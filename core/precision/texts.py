@@ -415,6 +415,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-no-golden": ("no golden capture", "没有标杆"),
     "reason-norm-unknown": ("Max or Min far apart, Norm not recorded", "Max/Min 相差大，Norm 未记录"),
     "reason-within-criteria": ("within the criteria", "在阈值内"),
+    "reason-padding": (
+        "this rank's part is padding alone: there is nothing to compare it with",
+        "本 rank 持有的部分全是填充，没有可比对的内容",
+    ),
     "reason-split": ("a size, as large as this rank's part", "尺寸，与本 rank 持有的部分相符"),
     "reason-partial-sum": (
         "the ranks add up to it, which statistics do not tell",

@@ -50,6 +50,7 @@ REASONS = (
     "split",  # a size that is the part of one rank
     "partial-sum",  # ranks add up to it, which statistics do not tell
     "sampled",  # the elements that were read agree; there are more
+    "padding",  # this rank's part is padding alone: the golden side has nothing there
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

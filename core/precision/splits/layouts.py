@@ -103,10 +103,12 @@ def _along(axis: int, sizes: Sequence[int], whole: int) -> Iterator[Layout]:
     elif not is_even:
         return
     elif total > whole:
-        if whole % size == 0 and n % (whole // size) == 0:
+        is_repeated = whole % size == 0 and n % (whole // size) == 0
+        if is_repeated:
             yield from _repeated(axis, n, size, whole // size)
         yield from _grouped_repeated(axis, n, size, whole)
-        if total - whole < min(PADDED_TO * n, size):
+        # copies of pieces are never taken for ranks of padding alone: what differs in them would be hidden
+        if total - whole < min(PADDED_TO * n, size if is_repeated else total):
             yield _padded(axis, n, size, whole)
     elif whole - total < PADDED_TO * n:
         yield Layout("padded", axis, n, tuple(((k * size, size),) for k in range(n)), n_padding=whole - total)
@@ -162,6 +164,7 @@ def _repeated(axis: int, n: int, size: int, pieces: int) -> Iterator[Layout]:
 def _padded(axis: int, n: int, size: int, whole: int) -> Layout:
     runs = []
     for k in range(n):
-        held = min(size, whole - k * size)
-        runs.append(((k * size, held), (PADDING, size - held)) if held < size else ((k * size, size),))
+        held = max(0, min(size, whole - k * size))
+        pieces = (k * size, held), (PADDING, size - held)
+        runs.append(tuple(run for run in pieces if run[1]))
     return Layout("padded", axis, n, tuple(runs), n_padding=n * size - whole)

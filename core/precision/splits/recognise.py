@@ -91,6 +91,8 @@ class Recogniser:
                 words = self._words(rows, row, layout)
                 parts, whole = self._parts(*key)
                 rows.splits[row] = split_of(self._m, place, layout, parts, whole, words, confidence)
+                if rows.splits[row].n_compared == 0:
+                    rows.verdict[row], rows.reason[row] = PASS, REASON["padding"]
         if self._m.is_target_many:
             note_own_tokens(rows, self._m, place, layouts)
         _told_behind_sums(rows, self._m.is_target_many)

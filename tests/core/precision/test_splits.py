@@ -13,7 +13,7 @@ from npulse.core.precision.detail import detail
 from npulse.core.precision.pairing import EVIDENCE
 from npulse.core.precision.report import report
 from npulse.core.precision.table import precision_table
-from npulse.core.precision.verdict import VERDICTS
+from npulse.core.precision.verdict import REASONS, VERDICTS
 from npulse.core.run.sides import pair_of
 
 from .faulty_net import Fault
@@ -103,6 +103,24 @@ def test_a_padded_vocabulary_is_compared_without_its_padding(tmp_path: Path) -> 
     assert found["Functional.linear.4.forward.input.1"] == "column 4 ranks, 8 padding"
     assert found["Functional.linear.4.forward.output.0"] == "column 4 ranks, 8 padding"
     assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 0)
+
+
+def test_a_rank_that_holds_padding_alone_has_nothing_to_compare(tmp_path: Path) -> None:
+    done = compared(tmp_path / "same", Job(4, padded=32), Job(1, is_golden=True))
+    assert origins(done) == NO_ORIGIN
+    assert verdicts(done)["error"] == 0
+    found = layouts(done, 3)
+    of_head = [f"Functional.linear.4.forward.{leaf}" for leaf in ("input.1", "output.0")]
+    assert [found[leaf] for leaf in of_head] == ["column 4 ranks, 32 padding"] * 2
+    for place, rank in enumerate(done.ranks):
+        reasons = {
+            rank.target.leaf_name(rank.rows.target_row(row)): REASONS[rank.rows.reason[row]]
+            for row in rank.rows.splits
+        }
+        assert [reasons[leaf] == "padding" for leaf in of_head] == [place == 3] * 2
+    fault = Fault("output", "Functional.linear.4.forward", "scale")  # a part that is not padding
+    done = compared(tmp_path / "fault", Job(4, fault, 1, padded=32), Job(1, is_golden=True))
+    assert origins(done) == [(1, "Functional.linear.4.forward", "operator")]
 
 
 def test_sequence_parallel_ranks(tmp_path: Path) -> None:
