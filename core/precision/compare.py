@@ -47,6 +47,7 @@ from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors, store_examination, store_measured
 from .splits.blame import innocent
+from .splits.even import unlike_groups
 from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
@@ -238,6 +239,7 @@ def _load_all(
     Where the numbers of ranks differ and shapes say why, the couples are those of the groups.
     """
     read: dict[Path, LiveRank] = {}
+    is_kept = bool(candidates)
 
     def load_one(target: Artifact, golden: Artifact, pair_calls: PairCalls) -> Loaded:
         return load(
@@ -249,7 +251,7 @@ def _load_all(
             tails=settings.tails,
             progress=progress,
             is_cancelled=is_cancelled,
-            read=read if candidates else None,
+            read=read if is_kept else None,
             measured=settings.measured,
         )
 
@@ -266,6 +268,11 @@ def _load_all(
             problems.append(_problem_of(pair, error, target))
     if first is not None and not loaded:
         raise first
+    if not candidates:
+        candidates, is_kept = unlike_groups(pair, readable, loaded), True
+        read.update(
+            (a.path, side) for one in loaded for a, side in zip(one.artifacts, one.sides, strict=True)
+        )
     if not candidates:
         return pair, loaded, readable, ()
     try:

@@ -419,6 +419,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "this rank's part is padding alone: there is nothing to compare it with",
         "本 rank 持有的部分全是填充，没有可比对的内容",
     ),
+    "reason-other-split": (
+        "the two sides are split differently over their ranks: these parts cannot be compared",
+        "两侧在各 rank 上的切分方式不同，这些部分无法比对",
+    ),
     "reason-split": ("a size, as large as this rank's part", "尺寸，与本 rank 持有的部分相符"),
     "reason-partial-sum": (
         "the ranks add up to it, which statistics do not tell",

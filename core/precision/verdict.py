@@ -51,6 +51,7 @@ REASONS = (
     "partial-sum",  # ranks add up to it, which statistics do not tell
     "sampled",  # the elements that were read agree; there are more
     "padding",  # this rank's part is padding alone: the golden side has nothing there
+    "other-split",  # the two sides are split over their ranks in ways that cannot be put together
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

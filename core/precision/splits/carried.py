@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from npulse.core.calls.apis import COMMUNICATION
 from npulse.core.calls.content import content_of, producers
@@ -39,16 +40,91 @@ def with_collectives(pairing: Pairing, target: Dump, golden: Dump) -> Pairing:
 
     Calls whose tensors come from no paired call stay alone. Cost: O(leaves log leaves) where there are any.
     """
-    for way in (_Way(target, golden, True), _Way(golden, target, False)):
-        own, other = _sides(pairing, way.is_target)
-        alone = [
-            call
-            for call in np.flatnonzero((own[0] >= 0) & (other[0] < 0)).tolist()
-            if parse_name(way.dump.calls.names[int(own[0][call])]).prefix in COMMUNICATION
-        ]
-        if alone:
+    ways = _Way(target, golden, True), _Way(golden, target, False)
+    if not pairing.groups and pairing.recompute_of is None:
+        pairing = _one_reduction(pairing, ways)
+    for way in ways:
+        if alone := _alone(pairing, way):
             pairing = _paired(pairing, way, alone)
     return pairing
+
+
+def _alone(pairing: Pairing, way: _Way) -> list[int]:
+    own, other = _sides(pairing, way.is_target)
+    return [
+        call
+        for call in np.flatnonzero((own[0] >= 0) & (other[0] < 0)).tolist()
+        if parse_name(way.dump.calls.names[int(own[0][call])]).prefix in COMMUNICATION
+    ]
+
+
+def _one_reduction(pairing: Pairing, ways: tuple[_Way, _Way]) -> Pairing:
+    """Reductions that carry the same under unlike names (reduce_scatter, all_reduce) as one call each."""
+    carried = [_reductions(pairing, way) for way in ways]
+    if not all(carried):
+        return pairing
+    both = (pairing.target_leaf >= 0) & (pairing.golden_leaf >= 0)
+    against = dict(zip(pairing.target_leaf[both].tolist(), pairing.golden_leaf[both].tolist(), strict=True))
+    of_golden = {against.get(leaf, -1): call for call, leaf in carried[1].items()}
+    golden_call, golden_leaf = pairing.golden_call.copy(), pairing.golden_leaf.copy()
+    keep_rows, keep_calls = np.ones(pairing.n_rows, np.bool_), np.ones(pairing.n_calls, np.bool_)
+    evidence = _evidence(pairing)
+    for call, leaf in carried[0].items():
+        other = of_golden.pop(leaf, -1) if leaf >= 0 else -1
+        if other < 0:
+            continue
+        rows = _tensors_by_side(pairing.target_leaf, pairing.row_call == call, ways[0].dump)
+        leaves = _tensors_by_side(pairing.golden_leaf, pairing.row_call == other, ways[1].dump)
+        keep_rows[np.isin(pairing.row_call, (call, other))] = False
+        for is_output in (False, True):
+            for row, there in zip(rows[is_output], leaves[is_output], strict=False):
+                golden_leaf[row] = pairing.golden_leaf[there]
+                keep_rows[row] = True
+        golden_call[call], keep_calls[other] = pairing.golden_call[other], False
+        evidence[call] |= 1 << EVIDENCE.index("split")
+    confidence = np.where(evidence > 0, CERTAIN, np.nan)
+    if pairing.confidence is not None:
+        confidence = np.where(np.isnan(pairing.confidence), confidence, pairing.confidence)
+    places = np.cumsum(keep_calls) - 1
+    return replace(
+        pairing,
+        target_call=pairing.target_call[keep_calls],
+        golden_call=golden_call[keep_calls],
+        row_call=places[pairing.row_call[keep_rows]],
+        target_leaf=pairing.target_leaf[keep_rows],
+        golden_leaf=golden_leaf[keep_rows],
+        confidence=confidence[keep_calls],
+        evidence=evidence[keep_calls],
+    )
+
+
+def _reductions(pairing: Pairing, way: _Way) -> dict[int, int]:
+    """Of each reduction that one side alone has: the leaf of the other side that it carries."""
+    (own_call, own_leaf), (_, other_leaf) = _sides(pairing, way.is_target)
+    names = way.dump.calls.names
+    alone = [c for c in _alone(pairing, way) if "reduce" in parse_name(names[int(own_call[c])]).api]
+    if not alone:
+        return {}
+    makers = producers(way.dump, content_of(way.dump))
+    both = (own_leaf >= 0) & (other_leaf >= 0)
+    against = dict(zip(own_leaf[both].tolist(), other_leaf[both].tolist(), strict=True))
+    found = {}
+    for call in alone:
+        by_side = _tensors_by_side(own_leaf, pairing.row_call == call, way.dump)
+        tensors = [int(own_leaf[row]) for rows in by_side for row in rows]
+        leaf = _carried(way, pairing, own_call, call, tensors, makers, against)
+        if leaf >= 0:
+            found[call] = leaf
+    return found
+
+
+def _tensors_by_side(leaf: Ints, of_call: npt.NDArray[np.bool_], dump: Dump) -> tuple[list[int], list[int]]:
+    """Tensor rows of a call: what it was given, what it made."""
+    rows = [
+        row for row in np.flatnonzero(of_call & (leaf >= 0)).tolist() if dump.leaves.kind[leaf[row]] == TENSOR
+    ]
+    made = [row for row in rows if dump.leaves.side[leaf[row]] == OUTPUT]
+    return [row for row in rows if row not in made], made
 
 
 def carried_rows(rows: Rows) -> dict[int, int]:

@@ -21,12 +21,17 @@ from ..rows import Rows
 class RankGroup:
     """Ranks of one step that hold the same tensors in unlike numbers of parts; one side has a single one.
 
+    Or both have as many (`is_even`), and one side has in parts what each rank of the other has whole.
     why: "numbers" (so many of one side for each of the other, in the order of their numbers) or "map".
     """
 
     target: tuple[Artifact, ...]
     golden: tuple[Artifact, ...]
     why: str = "numbers"
+
+    @property
+    def is_even(self) -> bool:
+        return len(self.target) == len(self.golden) > 1
 
     @property
     def ranks(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -104,7 +109,7 @@ def _mapped(text: str, target: list[Artifact], golden: list[Artifact]) -> list[R
         sides = entry.split(":")
         try:
             numbers = [[int(word) for word in side.split(",")] for side in sides]
-            if len(numbers) != 2 or min(len(side) for side in numbers) != 1:
+            if len(numbers) != 2 or min(map(len, numbers)) != 1 and len(numbers[0]) != len(numbers[1]):
                 raise ValueError
             members = [tuple(known[n] for n in side) for known, side in zip(by_rank, numbers, strict=True)]
         except ValueError as error:

@@ -17,6 +17,7 @@ from ..captured import Loaded, PairCalls
 from ..pairing import Beside, Pairing, pair_by_name
 from ..rows import Rows, tensor_rows
 from .carried import with_collectives
+from .even import regroup_even
 from .group import Members, RankGroup
 from .recognise import Recogniser, factor_of
 
@@ -61,6 +62,13 @@ def regroup(
         return with_collectives(way(target, golden, beside), target, golden)
 
     for candidate in candidates:
+        if candidate.is_even:
+            even = regroup_even(pair, candidate, lambda target, golden: load(target, golden, by_parts))
+            members_of = {artifact.path for artifact in candidate.target}
+            found = [(couple, one) for couple, one in found if couple[0].path not in members_of]
+            found += zip(zip(candidate.target, candidate.golden, strict=True), even, strict=True)
+            groups.append(candidate)
+            continue
         for group in _parts_of(candidate, load(candidate.target[0], candidate.golden[0], by_parts).rows):
             target_ranks = {artifact.path for artifact in group.target}
             members = [load(target, group.golden[0], by_parts) for target in group.target]

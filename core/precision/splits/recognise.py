@@ -67,8 +67,8 @@ class Recogniser:
         self._maps = [same_leaves(many[0], dump) for dump in many]
         self._back = [same_leaves(dump, many[0]) for dump in many]
 
-    def mark(self, place: int) -> None:
-        """Store the splits of one target rank's rows, and what follows for its scalars."""
+    def mark(self, place: int, only: Ints | None = None) -> None:
+        """Store the splits of one target rank's rows (of `only` these), and what follows for its scalars."""
         rows = self._m.rows[place]
         rows.carried.update(carried_rows(rows))
         targets, goldens = rows.pairing.target_leaf, rows.pairing.golden_leaf
@@ -76,7 +76,7 @@ class Recogniser:
         kinds = rows.target.leaves.kind[targets[both]]
         both = both[(kinds == TENSOR) & (rows.golden.leaves.kind[goldens[both]] == TENSOR)]
         layouts: dict[int, Layout] = {}
-        for row in both[self._is_worth(rows, both)].tolist():
+        for row in (both[self._is_worth(rows, both)] if only is None else only).tolist():
             own, other = (targets, goldens) if self._m.is_target_many else (goldens, targets)
             first = int(self._back[place if self._m.is_target_many else 0][own[row]])
             if first < 0:
@@ -253,16 +253,17 @@ class Recogniser:
 
 def _axis_word(rows: Rows, row: int, axis: int, shape: Shape, name: str) -> str:
     n_axes, width = len(shape), shape[-1]
-    if "embed" in name and axis == 0 and _is_weight(rows, row):
+    if "embed" in name and axis == 0 and is_weight(rows, row):
         return "vocabulary"
-    if _is_weight(rows, row):
+    if is_weight(rows, row):
         return "column" if axis == 0 else "row"
     if axis == n_axes - 1:
         return "column"
     return "sequence" if n_axes == 2 or n_axes == 3 and width > MAX_HEAD else f"axis {axis}"
 
 
-def _is_weight(rows: Rows, row: int) -> bool:
+def is_weight(rows: Rows, row: int) -> bool:
+    """Whether a row is a parameter, or an argument that holds a weight."""
     side = rows.side(row)
     if side in (PARAMETERS, GRAD):
         return True
@@ -365,15 +366,15 @@ def _settle_scalars(rows: Rows, members: Members) -> None:
             continue
         part, whole = leaves_t.values[int(leaves_t.value[t])], leaves_g.values[int(leaves_g.value[g])]
         part, whole = (part, whole) if members.is_target_many else (whole, part)
-        if _is_share(part, whole, n):
+        if is_share(part, whole, n):
             rows.verdict[row], rows.reason[row] = PASS, REASON["split"]
 
 
-def _is_share(part: object, whole: object, n: int) -> bool:
+def is_share(part: object, whole: object, n: int) -> bool:
     """A size of 1/n of the other, or a list of sizes of which some are."""
     if isinstance(part, (list, tuple)) and isinstance(whole, (list, tuple)):
         pairs = list(zip(part, whole, strict=False))
-        return len(part) == len(whole) and all(p == w or _is_share(p, w, n) for p, w in pairs)
+        return len(part) == len(whole) and all(p == w or is_share(p, w, n) for p, w in pairs)
     return type(part) is int and type(whole) is int and part > 0 and part * n == whole
 
 

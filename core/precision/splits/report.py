@@ -61,6 +61,8 @@ def _regrouped(comparison: Comparison, lang: Lang) -> list[Finding]:
     if not comparison.groups:
         return []
     splits = [s for rank in comparison.ranks for s in rank.rows.splits.values() if not s.is_reordered]
+    if not splits:  # layouts that cannot be put together: the rows that are unknown tell of it
+        return []
     layouts = Counter(split.layout.split(",")[0] for split in splits)
     n_doubtful = sum(split.confidence <= DOUBTFUL for split in splits)
     why = "split-by-map" if comparison.groups[0].why == "map" else "split-by-numbers"

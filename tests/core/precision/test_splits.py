@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from npulse.core.errors import UsageError
@@ -12,6 +13,7 @@ from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.detail import detail
 from npulse.core.precision.pairing import EVIDENCE
 from npulse.core.precision.report import report
+from npulse.core.precision.role_records import ORIGIN, UNMATCHED
 from npulse.core.precision.table import precision_table
 from npulse.core.precision.verdict import REASONS, VERDICTS
 from npulse.core.run.sides import pair_of
@@ -137,6 +139,77 @@ def test_sequence_parallel_ranks(tmp_path: Path) -> None:
         target = Job(2, Fault("output", place, "noise"), 0, by_sequence=True)
         done = compared(tmp_path / str(number), target, Job(1, is_golden=True))
         assert origins(done) == [(0, place, "operator")]
+
+
+@pytest.mark.parametrize(
+    ("n", "is_target", "mode"), [(2, True, "tensor"), (4, False, "tensor"), (2, True, "statistics")]
+)
+def test_sequence_parallel_against_as_many_plain_ranks(
+    tmp_path: Path, n: int, is_target: bool, mode: str
+) -> None:
+    target, golden = Job(n, by_sequence=is_target), Job(n, is_golden=True, by_sequence=not is_target)
+    done = compared(tmp_path, target, golden, mode)
+    ranks = tuple(range(n))
+    assert [group.ranks for group in done.groups] == [(ranks, ranks)]
+    assert origins(done) == NO_ORIGIN
+    assert verdicts(done)["error"] == 0
+    assert not any(np.isin(rank.roles.call, (ORIGIN, UNMATCHED)).any() for rank in done.ranks)
+    if mode == "tensor":
+        assert verdicts(done)["unknown"] == 0
+    found = layouts(done, 1)
+    leaf = "Distributed._reduce_scatter_base.1" if is_target else "Distributed.all_reduce.1"
+    assert found[f"{leaf}.forward.output.0"] == f"sequence {n} ranks"
+    assert f"{leaf}.forward.input.0" not in found  # the same partial sum on both sides
+
+
+@pytest.mark.parametrize(
+    ("place", "is_target"),
+    [
+        ("NPU.npu_rms_norm.1.forward", True),
+        ("Distributed._reduce_scatter_base.1.forward", True),
+        ("Distributed._all_gather_base.1.forward", True),
+        ("Functional.linear.3.forward", True),
+        ("Functional.linear.3.forward", False),
+    ],
+)
+def test_a_fault_of_one_of_as_many_ranks(tmp_path: Path, place: str, is_target: bool) -> None:
+    target = Job(2, Fault("output", place, "scale"), 1, by_sequence=is_target)
+    done = compared(tmp_path, target, Job(2, is_golden=True, by_sequence=not is_target))
+    assert origins(done) == [(1, place, "operator")]
+
+
+def test_as_many_ranks_that_the_user_names(tmp_path: Path) -> None:
+    written(tmp_path, Job(2, by_sequence=True), Job(2, is_golden=True))
+    pair = pair_of(tmp_path / "npu", tmp_path / "cpu")
+    done = compare_captures(pair, replace(QUICK, ranks="0,1:0,1"))
+    assert [(group.why, group.ranks) for group in done.groups] == [("map", ((0, 1), (0, 1)))]
+    assert (verdicts(done)["error"], verdicts(done)["unknown"]) == (0, 0)
+    one = compare_captures(pair, replace(QUICK, rank=1))
+    assert [rank.rank for rank in one.ranks] == [1]
+    assert (verdicts(one)["error"], verdicts(one)["unknown"]) == (0, 0)
+    with pytest.raises(UsageError):
+        compare_captures(pair, replace(QUICK, ranks="0,1:0,1,1"))
+
+
+@pytest.mark.parametrize("by_sequence", [False, True])
+def test_as_many_ranks_with_weights_cut_otherwise_are_unknown(tmp_path: Path, by_sequence: bool) -> None:
+    """Four-way parallel layers against two copies of two-way parallel ones."""
+    written(tmp_path, Job(4, by_sequence=by_sequence), Job(2, is_golden=True))
+    for rank, net in enumerate(Job(2, is_golden=True).run().nets):
+        net.write(tmp_path / "cpu" / "step0" / f"rank{2 + rank}", "L1", "tensor")
+    done = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"), QUICK)
+    assert [rank.rank for rank in done.ranks] == [0, 1, 2, 3]
+    assert origins(done) == NO_ORIGIN
+    for rank in done.ranks:
+        reasons = {
+            rank.target.leaf_name(rank.rows.target_row(row)): REASONS[rank.rows.reason[row]]
+            for row in range(rank.rows.n_rows)
+        }
+        assert reasons["Functional.linear.0.forward.input.1"] == "other-split"
+        assert reasons["NPU.npu_swiglu.0.forward.output.0"] == "other-split"
+        assert "scalar-alone" not in reasons.values()  # sizes of parts
+    unknown = next(finding for finding in report(done).findings if finding.rule == "precision.unknown")
+    assert "split differently over their ranks" in unknown.message
 
 
 def test_a_vocabulary_that_is_looked_up_by_own_ids(tmp_path: Path) -> None:
