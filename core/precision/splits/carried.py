@@ -82,9 +82,6 @@ def _one_reduction(pairing: Pairing, ways: tuple[_Way, _Way]) -> Pairing:
                 keep_rows[row] = True
         golden_call[call], keep_calls[other] = pairing.golden_call[other], False
         evidence[call] |= 1 << EVIDENCE.index("split")
-    confidence = np.where(evidence > 0, CERTAIN, np.nan)
-    if pairing.confidence is not None:
-        confidence = np.where(np.isnan(pairing.confidence), confidence, pairing.confidence)
     places = np.cumsum(keep_calls) - 1
     return replace(
         pairing,
@@ -93,7 +90,7 @@ def _one_reduction(pairing: Pairing, ways: tuple[_Way, _Way]) -> Pairing:
         row_call=places[pairing.row_call[keep_rows]],
         target_leaf=pairing.target_leaf[keep_rows],
         golden_leaf=golden_leaf[keep_rows],
-        confidence=confidence[keep_calls],
+        confidence=_confidence(pairing, evidence)[keep_calls],
         evidence=evidence[keep_calls],
     )
 
@@ -196,9 +193,7 @@ def _paired(pairing: Pairing, way: _Way, alone: list[int]) -> Pairing:
         row_call=pairing.row_call[keep],
         target_leaf=target_leaf[keep],
         golden_leaf=golden_leaf[keep],
-        confidence=np.where(evidence > 0, CERTAIN, np.nan)
-        if pairing.confidence is None
-        else pairing.confidence,
+        confidence=_confidence(pairing, evidence),
         evidence=evidence,
     )
 
@@ -208,6 +203,14 @@ def _evidence(pairing: Pairing) -> Ints:
         return pairing.evidence.copy()
     both = (pairing.target_call >= 0) & (pairing.golden_call >= 0)
     return np.where(both, 1 << EVIDENCE.index("name"), 0).astype(np.int64)
+
+
+def _confidence(pairing: Pairing, evidence: Ints) -> npt.NDArray[np.float64]:
+    """As it was; calls that have been paired since are certain."""
+    found = np.where(evidence > 0, CERTAIN, np.nan)
+    if pairing.confidence is None:
+        return found
+    return np.where(np.isnan(pairing.confidence), found, pairing.confidence)
 
 
 def _carried(

@@ -11,7 +11,7 @@ import pytest
 from npulse.core.errors import UsageError
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.detail import detail
-from npulse.core.precision.pairing import EVIDENCE
+from npulse.core.precision.pairing import CERTAIN, EVIDENCE
 from npulse.core.precision.report import report
 from npulse.core.precision.role_records import ORIGIN, UNMATCHED
 from npulse.core.precision.table import precision_table
@@ -156,6 +156,10 @@ def test_sequence_parallel_against_as_many_plain_ranks(
     assert not any(np.isin(rank.roles.call, (ORIGIN, UNMATCHED)).any() for rank in done.ranks)
     if mode == "tensor":
         assert verdicts(done)["unknown"] == 0
+        for rank in done.ranks:
+            confidence = rank.rows.pairing.confidence
+            assert confidence is not None
+            assert (confidence == CERTAIN).all()  # collectives of one side alone as well
     found = layouts(done, 1)
     leaf = "Distributed._reduce_scatter_base.1" if is_target else "Distributed.all_reduce.1"
     assert found[f"{leaf}.forward.output.0"] == f"sequence {n} ranks"
