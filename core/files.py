@@ -85,7 +85,7 @@ def refuse_inside(path: Path, runs: Iterable[Path]) -> None:
     for run in runs:
         if target.is_relative_to(os.path.realpath(run)):
             raise InputError(
-                "nothing is written into a run that was looked at",
+                "not written into the run that was looked at",
                 path=path,
                 hint="choose a path outside of it",
             )

@@ -242,7 +242,7 @@ async def test_a_hundred_thousand_problems_stay_usable(
 
 async def test_help_lists_keys_in_force_and_toggles(make_app: MakeApp, screen_text: ScreenText) -> None:
     app = make_app(keymap=named_keymap("vim"))
-    async with app.run_test(size=(120, 140)) as pilot:
+    async with app.run_test(size=(120, 180)) as pilot:
         await ready(app, pilot)
         await pilot.press("question_mark")
         text = screen_text(app)

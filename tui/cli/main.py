@@ -79,6 +79,7 @@ _VALUE_OPTIONS = frozenset(
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
         *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map"),
+        *("--mapping", "--write-mapping", "--pairing"),
         *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
         *("--side", "--activation", "--scale", "--dtype", "--shape", "--fusion-rule"),
     )
@@ -90,6 +91,7 @@ _PATH_OPTIONS = frozenset(
     (
         *("--output", "-o", "--source-root", "--kernel-object", "--serve-status", "--golden", "--run"),
         *("--reference", "-r", "--target", "-t", "--config", "--fusion-rule"),
+        *("--mapping", "--write-mapping"),
         *("--archive", "--plugin", "--silence", "--keep-input", "--name-list", "--from", "--cwd"),
     )
 )

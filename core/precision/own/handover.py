@@ -71,7 +71,7 @@ def check_handover(
             if places[0] is None or places[1] is None or not _may_be_one(places[0], places[1]):
                 continue
             found = by_elements(places[0], places[1], problems, is_cancelled)
-            if found is None or not found.n_different or not found.is_contiguous:
+            if found is None or not _is_a_part(found):
                 continue
             writer = _writer_between(one, content, made, reading, found)
             if writer is None or made in told:
@@ -162,6 +162,13 @@ def _is_telling(x: npt.NDArray[np.uint8], y: npt.NDArray[np.uint8]) -> bool:
     if equal.sum() < TELLING:
         return False
     return len({bytes(row) for row in x[equal]}) >= DISTINCT
+
+
+def _is_a_part(found: Difference) -> bool:
+    """Whether one block differs and enough around it is the same: equal elements that lie strewn in what
+    differs are what an operator that was not captured left as it was."""
+    around = found.first + found.n_elements - 1 - found.last
+    return found.n_different > 0 and found.is_contiguous and around >= TELLING
 
 
 def _writer_between(
