@@ -16,6 +16,9 @@ import npulse
 REPO = Path(__file__).resolve().parents[1]
 ROOT = str(Path(npulse.__file__).parents[1])
 
+pytestmark = pytest.mark.xdist_group("imports")
+"""One worker loads every module once, for all of these tests."""
+
 # Rooms by level (docs/architecture.md): a room may import lower ones and itself, nothing beside or above it.
 LEVELS: tuple[tuple[str, ...], ...] = (
     (

@@ -97,8 +97,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "查看该算子的源码行与 kernel 参数（dtype、scale、排布）；用转储的输入在 CPU 上重算。",
     ),
     "next-operator-recheck": (
-        "Compute it again on the CPU from its dumped inputs: {command}; read its source line and kernel parameters (dtype, scale, layout).",
-        "用转储的输入在 CPU 上重算：{command}；查看该算子的源码行与 kernel 参数（dtype、scale、排布）。",
+        "Recompute it on the CPU: {command}; read its source line and kernel parameters (dtype, scale).",
+        "在 CPU 上重算：{command}；查看源码行与 kernel 参数（dtype、scale）。",
     ),
     "next-operator-statistics": (
         'Capture this operator again with task tensor (list: ["{call}"]) to see which elements differ.',

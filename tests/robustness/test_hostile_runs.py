@@ -32,6 +32,7 @@ from npulse.core.precision.compare import Settings
 from npulse.core.query import matching_rows
 from npulse.core.report import FORMATS, render
 from npulse.core.run.discover import discover
+from npulse.core.run.model import Artifact
 from npulse.core.table import sort_order
 from npulse.core.text import safe_text
 from npulse.tui.keymap import check_keymap
@@ -129,14 +130,14 @@ def test_no_usable_rank_is_an_error(pair: Path) -> None:
 
 
 def test_a_rank_that_vanishes_after_discovery(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = captured.read_rank
+    read = captured.read_capture
 
-    def vanish_first(path: Path, *rest: Any) -> Any:
-        if path == dump_of(pair):
-            shutil.rmtree(path.parent)
-        return read(path, *rest)
+    def vanish_first(artifact: Artifact, *rest: Any) -> Any:
+        if artifact.path == dump_of(pair):
+            shutil.rmtree(artifact.path.parent)
+        return read(artifact, *rest)
 
-    monkeypatch.setattr(captured, "read_rank", vanish_first)
+    monkeypatch.setattr(captured, "read_capture", vanish_first)
     report = compare(pair)
     assert [rank.rank for rank in report.comparison.ranks] == [1]
     assert ("step0/rank0/dump.json", "unreadable") in problems_of(report)

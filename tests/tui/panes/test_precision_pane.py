@@ -660,8 +660,8 @@ async def test_a_dump_that_cannot_be_used_at_all(
     app = open_app(run)
     async with app.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: app.opened is not None and not any(app._busy.values()))
-        text = screen_text(app)
-        assert " ! " in text.split("\n")[0] and "Reading and comparing" not in text
+        await until(pilot, lambda: " ! " in screen_text(app).split("\n")[0])
+        assert "Reading and comparing" not in screen_text(app)
         await pilot.press("exclamation_mark")
         assert "npu/step0/rank0" in screen_text(app)
         await pilot.press("b", "n", "o", "slash", "enter")
