@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from npulse.core.calls.captures import read_capture
 from npulse.core.calls.live import KnownTensors, LiveRank, read_beside, read_live_rank
 from npulse.core.calls.meetings import meetings_of
-from npulse.core.calls.rank import hierarchy_of, read_rank, stacks_of
+from npulse.core.calls.rank import hierarchy_of, stacks_of
 from npulse.core.errors import InputError
 from npulse.core.files import shown_path
 from npulse.core.findings import Problem
@@ -23,7 +24,9 @@ from npulse.core.progress import (
     ignore_progress,
     never_cancelled,
 )
+from npulse.core.run.captures import LIVE_KINDS
 from npulse.core.run.model import Artifact, Run
+from npulse.core.run.sides import Declared
 from npulse.core.scale import open_executor
 
 from .context import Context, read_context
@@ -209,8 +212,8 @@ def _load(
         check(is_cancelled)
         progress(Progress("read", done, len(wanted), "ranks"))
         try:
-            if settings.tails is None:
-                live = LiveRank(read_rank(artifact.path, root, progress, is_cancelled))
+            if settings.tails is None or artifact.kind not in LIVE_KINDS:
+                live = LiveRank(read_capture(artifact, root, Declared(), progress, is_cancelled))
             else:
                 live = read_live_rank(artifact.path, root, settings.tails, progress, is_cancelled)
         except InputError as error:

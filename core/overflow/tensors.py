@@ -31,7 +31,7 @@ MAX_PLACED_CALLS = 64
 def scan_jobs(rank: RankOverflow) -> list[ScanJob]:
     """One job for each recorded tensor file of numbers that can overflow or be clipped."""
     leaves, health = rank.dump.leaves, rank.health
-    folder = rank.dump.tensor_dir
+    folder, located = rank.dump.tensor_dir, rank.dump.located
     wanted = (leaves.kind == TENSOR) & (leaves.data_name >= 0) & (health.n_elements != 0)
     wanted &= health.is_float | health.is_quantised | (leaves.dtype < 0)
     jobs = []
@@ -45,6 +45,7 @@ def scan_jobs(rank: RankOverflow) -> list[ScanJob]:
                 rank.root,
                 leaves.dtypes[dtype] if dtype >= 0 else None,
                 leaves.shapes[shape] if shape >= 0 else None,
+                None if located is None else located.file(row),
             )
         )
     return jobs

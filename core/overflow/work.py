@@ -12,7 +12,7 @@ from typing import NamedTuple
 from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Shape
-from npulse.core.formats.tensors import TensorError
+from npulse.core.formats.tensors import TensorError, TensorFile
 
 from .places import KINDS, Kind, Places, find_places
 from .scan import NEAR_RATIO, Scan, scan
@@ -27,6 +27,7 @@ class ScanJob(NamedTuple):
     root: Path
     dtype: str | None
     shape: Shape | None
+    file: TensorFile | None = None
 
     @property
     def place(self) -> TensorPlace:

@@ -1,4 +1,8 @@
-"""One capture without a golden side: what needs none is asked, also of the overflow area."""
+"""One capture without a golden side: what needs none is asked, also of the overflow area.
+
+What msprobe wrote says most of itself: names of APIs, arguments, statistics of every tensor. Of captures of
+other tools NaN and Inf are looked for in the elements (in statistics where there are none), and that is all.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import replace
 from npulse.core.findings import Finding, Report, verdict_from
 from npulse.core.overflow.analyse import Overflow, analyse
 from npulse.core.overflow.criteria import Settings
+from npulse.core.overflow.graph import KINDS as GRAPH_KINDS
 from npulse.core.overflow.notes import PENDING
 from npulse.core.overflow.report import report as overflow_report
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
@@ -21,6 +26,7 @@ from .own.report import own_findings, own_lines, own_summary
 from .texts import TEXTS
 
 _KEPT = "precision of one capture"
+_MSPROBE = "msprobe."
 
 
 def check_alone(
@@ -34,16 +40,19 @@ def check_alone(
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Report:
     """Where NaN or Inf begins, by Max and Min alone (the overflow area says more), and the checks of `own`.
+    Of captures of other tools by their elements, and none of those checks.
 
     names: the captures, where there may be several of which the user has to say which is the golden one.
     The verdict is fail where one is found, else unknown or incomplete: without a golden side all is unclear.
     A rank that cannot be used is a problem and the others are checked; InputError where none can be.
     """
+    others = [one for one in artifacts if one.kind in GRAPH_KINDS]
+    foreign = sorted({one.kind for one in artifacts if not one.kind.startswith(_MSPROBE)})
     found = analyse(
         run,
-        [("", artifacts)],
-        (),
-        Settings(read_tensors=False, tails=tails),
+        [("", [one for one in artifacts if one.kind not in GRAPH_KINDS])],
+        others,
+        Settings(read_tensors=bool(foreign), tails=tails),
         progress=progress,
         is_cancelled=is_cancelled,
     )
@@ -53,6 +62,9 @@ def check_alone(
         replace(f, area="precision", rule="precision.pending") for f in seen.findings if f.rule == PENDING
     ]
     n_begun = sum(f.role == "origin" for f in findings)
+    if foreign:
+        message = say(TEXTS, "foreign-alone", lang, kinds=", ".join(foreign))
+        findings.append(_note("precision.unknown", "unknown", run, message, ""))
     is_growing = any(f.rule == PENDING for f in seen.findings)
     own = [] if is_growing else _own(found, tails, progress, is_cancelled)
     findings += own_findings((one for part in own for one in part.seen), lang)
@@ -97,6 +109,8 @@ def _own(
     """
     captures: dict[str, list[Captured]] = {}
     for one in found.ranks:
+        if not one.artifact.kind.startswith(_MSPROBE):
+            continue
         where = Captured(one.rank, one.step, one.dump, one.root, one.artifact.relative)
         captures.setdefault(one.capture, []).append(where)
     stamp = [(a.artifact.path, a.artifact.size_bytes, a.artifact.modified_ns) for a in found.ranks]

@@ -11,6 +11,7 @@ from npulse.core.run.sides import (
     Capture,
     CapturePair,
     capture_pairs,
+    captures_alone,
     captures_of,
     comparable_captures,
     unpaired_captures,
@@ -104,7 +105,7 @@ def captures_without_pair(run: Run, options: AnalysisOptions) -> dict[str, list[
     paired = {pair.round for pair in pairs} | ({""} if pairs else set())
     golden = {artifact.path for pair in pairs for artifact in pair.golden}
     found: dict[str, list[Capture]] = {}
-    for capture in captures_of(run):
+    for capture in captures_alone(run):
         if golden.intersection(artifact.path for artifact in capture.artifacts):
             continue
         if capture.round not in paired and options.round_name in (None, capture.round):
@@ -114,13 +115,12 @@ def captures_without_pair(run: Run, options: AnalysisOptions) -> dict[str, list[
 
 def only_capture(run: Run, round_name: str | None) -> list[Capture]:
     captures = [c for c in captures_of(run) if round_name in (None, c.round)]
+    captures = captures or [c for c in comparable_captures(run) if round_name in (None, c.round)]
     if len(captures) == 1:
         return captures
     where = f" in round '{round_name}'" if round_name else ""
-    captures = captures or [c for c in comparable_captures(run) if round_name in (None, c.round)]
-    if len(captures) < 2:
-        found = f"one capture alone here, {captures[0].name}" if captures else "no capture pair here"
-        raise InputError(found + where, path=run.path, hint=TWO_SIDES)
+    if not captures:
+        raise InputError(f"no capture pair here{where}", path=run.path, hint=TWO_SIDES)
     raise InputError(
         f"{len(captures)} captures{where}, and their names do not say which is target and which is golden",
         path=run.path,

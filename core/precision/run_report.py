@@ -15,7 +15,6 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.sides import (
-    DUMP,
     Capture,
     CapturePair,
     Declared,
@@ -349,7 +348,7 @@ def _report_alone(
 
 def _is_asked_for(artifact: Artifact, options: AnalysisOptions) -> bool:
     asked_rank, asked_step = options.rank in (None, artifact.rank), options.step in (None, artifact.step)
-    return artifact.kind == DUMP and asked_rank and asked_step
+    return asked_rank and asked_step
 
 
 def _not_there(run: Run, captures: Sequence[Capture], options: AnalysisOptions) -> InputError:

@@ -346,6 +346,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "one capture alone: values cannot be compared without a golden capture, NaN and Inf can be seen.",
         "仅有一份采集：没有标杆无法比较数值，只能看到 NaN 和 Inf。",
     ),
+    "foreign-alone": (
+        "of {kinds} alone NaN and Inf are looked for; whether calls agree with each other (casts, repeated calls, "
+        "collectives, copies) is known of msprobe's dumps alone.",
+        "仅凭 {kinds} 只检查 NaN 和 Inf；调用之间是否自洽（类型转换、重复调用、集合通信、副本）只能从 msprobe 的 dump 判断。",
+    ),
     "minus-inf": (
         "{n} calls hold Inf that is legal (masks, fills).",
         "{n} 个调用含合法的 Inf（掩码、填充）。",

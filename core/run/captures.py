@@ -43,6 +43,17 @@ def comparable_captures(run: Run) -> tuple[Capture, ...]:
     return captures_among(run, frozenset(COMPARABLE))
 
 
+def captures_alone(run: Run) -> tuple[Capture, ...]:
+    """What is looked at where there is no pair: captures of msprobe, in rounds without one those of other tools.
+
+    Checkpoints are no captures of a run: they are looked at where they are named.
+    """
+    found = captures_of(run)
+    taken = {capture.round for capture in found}
+    others = captures_among(run, frozenset(COMPARABLE) - {DUMP, CHECKPOINT, FILES})
+    return (*found, *(capture for capture in others if capture.round not in taken))
+
+
 def captures_among(run: Run, kinds: frozenset[str]) -> tuple[Capture, ...]:
     """All captures of these kinds, in the order of `captures_of`."""
     captures = grouped(run, "", run.shared, kinds)

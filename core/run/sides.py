@@ -21,6 +21,7 @@ from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_can
 from .captures import CHECKPOINT, COMPARABLE, FILES, captures_among, grouped
 from .captures import DUMP as DUMP
 from .captures import Capture as Capture
+from .captures import captures_alone as captures_alone
 from .captures import captures_of as captures_of
 from .captures import comparable_captures as comparable_captures
 from .discover import discover

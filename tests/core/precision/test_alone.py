@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.core.calls.captures.test_other_tools import atb_file, put
+from tests.core.formats.cann_files import Tensor, container
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.findings import Report
 from npulse.core.precision.alone import check_alone
+from npulse.core.precision.run_report import report_of, reports_of
 from npulse.core.run.discover import discover
 
 from .faulty_net import api, tensor, write_dump
@@ -94,3 +99,61 @@ def test_a_broken_rank_leaves_the_others(tmp_path: Path) -> None:
 def test_in_chinese(tmp_path: Path) -> None:
     report = checked(tmp_path, {LOG: api([tensor(X)], [tensor(NAN)])}, lang="zh")
     assert all(any("\u4e00" <= c <= "\u9fff" for c in f.message) for f in report.findings)
+
+
+# ---- captures of other tools ----
+
+
+def _atb(folder: Path, made: Any) -> Path:
+    """An operation of ATB that made something of finite inputs, and one that was given it."""
+    return put(
+        folder,
+        {
+            "0_7/0/0_Norm/before/intensor0.bin": atb_file(X.astype("<f4")),
+            "0_7/0/0_Norm/after/outtensor0.bin": atb_file(made),
+            "0_7/0/1_Linear/before/intensor0.bin": atb_file(made),
+            "0_7/0/1_Linear/after/outtensor0.bin": atb_file(made),
+        },
+    )
+
+
+def _cann(folder: Path, made: Any) -> Path:
+    """The same of a compiled graph, as the device writes it."""
+    given = X.astype("<f4")
+    for n, (name, before) in enumerate((("Norm", given), ("Linear", made))):
+        tensors = [[Tensor(a.tobytes(), shape=a.shape)] for a in (before, made)]
+        file = f"20260101/0/g/1/0/{name}.{name.lower()}.1.1.{1749633330001000 + n}"
+        put(folder, {file: container(*tensors)})
+    return folder
+
+
+@pytest.mark.parametrize("write", [_atb, _cann])
+def test_the_elements_of_another_tool_are_looked_through(write: Any, tmp_path: Path) -> None:
+    """Nothing is recorded of these tensors: where NaN begins is seen in what they hold."""
+    made = NAN.astype("<f4")
+    run = discover(write(tmp_path, made))
+    (told,) = reports_of(run, AnalysisOptions())
+    origin = next(f for f in told.report.findings if f.role == "origin")
+    assert origin.subject.lower().endswith("norm")
+    assert origin.figures["nan_count"] == np.isnan(made).sum()
+    assert (told.report.verdict, told.report.counts["origin"]) == ("fail", 1)
+    named = report_of((run.path,), AnalysisOptions()).report
+    assert [f.message for f in named.findings] == [f.message for f in told.report.findings]
+
+
+@pytest.mark.parametrize("write", [_atb, _cann])
+def test_a_sound_capture_of_another_tool_is_unknown(write: Any, tmp_path: Path) -> None:
+    report = report_of((write(tmp_path, X.astype("<f4")),), AnalysisOptions()).report
+    assert (report.verdict, report.exit_code()) == ("unknown", 4)
+    assert report.counts["calls"] == 2
+    kind = "atb.dump" if write is _atb else "cann.dump"
+    assert any(kind in f.message for f in report.findings)
+
+
+def test_a_checkpoint_is_looked_through_where_it_is_named(tmp_path: Path) -> None:
+    header = {"w": {"dtype": "F32", "shape": [8], "data_offsets": [0, 32]}}
+    text = json.dumps(header).encode()
+    put(tmp_path, {"model.safetensors": len(text).to_bytes(8, "little") + text + NAN.astype("<f4").tobytes()})
+    assert reports_of(discover(tmp_path), AnalysisOptions()) == ()
+    report = report_of((tmp_path,), AnalysisOptions()).report
+    assert (report.verdict, origins(report)) == ("fail", [("w", None)])

@@ -165,16 +165,15 @@ def _theirs(run: Run, round_name: str, tools: JobTools) -> TheirsView | None:
 
 def _alone(run: Run, round_name: str, tools: JobTools, capture: Path | None, tails: Tails | None) -> Alone:
     from npulse.core.precision.alone import check_alone
-    from npulse.core.run.sides import captures_of
+    from npulse.core.run.sides import captures_alone, comparable_captures
 
-    captures = captures_of(run)
+    captures = captures_alone(run)
     dumps: Sequence[Artifact] = ()
-    for found in captures:
+    for found in (*captures, *comparable_captures(run)):
         if found.path == capture:
             dumps = found.artifacts
     if capture is None:
-        artifacts = next((r.artifacts for r in run.rounds if r.name == round_name), ())
-        dumps = [a for a in artifacts if a.kind == "msprobe.dump"]
+        dumps = [a for one in captures if one.round == round_name for a in one.artifacts]
     names = tuple(found.name for found in captures)
     has_artifacts = any(round_.artifacts for round_ in run.rounds) or bool(run.shared)
     if not dumps:
