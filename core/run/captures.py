@@ -44,7 +44,7 @@ def comparable_captures(run: Run) -> tuple[Capture, ...]:
 
 
 def captures_alone(run: Run) -> tuple[Capture, ...]:
-    """What is looked at where there is no pair: captures of msprobe, in rounds without one those of other tools.
+    """What is looked at where there is no pair: captures of msprobe, else those of other tools.
 
     Checkpoints are no captures of a run: they are looked at where they are named.
     """

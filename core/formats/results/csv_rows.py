@@ -7,7 +7,7 @@ is left out too.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +32,16 @@ def csv_rows(
     path: Path,
     notes: LineNotes,
     *,
+    separator_of: Callable[[str], str],
     root: Path | None = None,
     progress: ProgressCallback = ignore_progress,
     is_cancelled: IsCancelled = never_cancelled,
 ) -> Iterator[Rows]:
-    """The rows of a file in blocks, blank lines left out. Raises as `line_blocks` does."""
+    """The rows of a file in blocks, blank lines left out. Raises as `line_blocks` does.
+
+    separator_of: what separates the cells, by the first row of the file.
+    """
+    separator = ""
     held: list[str] = []
     held_first = 0
     blocks = line_blocks(
@@ -54,7 +59,9 @@ def csv_rows(
             lines, first = [*held, *lines], held_first
         records, held, held_first = _records(lines, first, notes)
         found = Rows([], [])
-        for (line, _), cells in zip(records, _taken_apart(records), strict=True):
+        if not separator and records:
+            separator = separator_of(next((text for _, text in records if text.strip()), ""))
+        for (line, _), cells in zip(records, _taken_apart(records, separator), strict=True):
             if cells is None:
                 notes.add("bad-record", "the row cannot be taken apart and was left out", line)
             elif any(cell.strip() for cell in cells):
@@ -93,24 +100,26 @@ def _records(lines: list[str], first: int, notes: LineNotes) -> tuple[list[tuple
     return records, [], 0
 
 
-def _taken_apart(records: list[tuple[int, str]]) -> list[list[str] | None]:
+def _taken_apart(records: list[tuple[int, str]], separator: str) -> list[list[str] | None]:
     """The cells of each row, None where it cannot be taken apart; all rows at once where they are whole."""
     try:
-        rows: list[list[str] | None] = list(csv.reader([record for _, record in records]))
+        rows: list[list[str] | None] = list(
+            csv.reader([record for _, record in records], delimiter=separator or ",")
+        )
     except csv.Error:
         rows = []
     if len(rows) == len(records) and not any("\0" in record for _, record in records):
         return rows
-    return [_cells(record) for _, record in records]
+    return [_cells(record, separator) for _, record in records]
 
 
-def _cells(record: str) -> list[str] | None:
+def _cells(record: str, separator: str) -> list[str] | None:
     if '"' not in record and "\r" not in record and "\0" not in record:
-        return record.split(",")
+        return record.split(separator)
     if "\0" in record:
         return None
     try:
-        rows = list(csv.reader([record]))
+        rows = list(csv.reader([record], delimiter=separator))
     except csv.Error:  # a bare carriage return outside of quotes
         return None
     return rows[0] if len(rows) == 1 else None

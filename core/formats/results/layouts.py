@@ -43,6 +43,25 @@ class Layout:
     says: str = ""
     is_shown_only: bool = False
 
+    @property
+    def kind(self) -> str:
+        """The kind of artifact that such a table is."""
+        return _KINDS.get(self.id, self.id)
+
+
+_KINDS = {
+    "atb.compare": "atb.compare_result",
+    "msprobe.compare": "msprobe.compare_result",
+    "msprobe.acc_check_details": "msprobe.acc_check",
+    "msprobe.api_compare_details": "msprobe.api_precision_compare",
+    "msprobe.merged": "msprobe.merge_result",
+    "cann.single": "cann.compare_single",
+    "cann.mapping": "cann.compare_mapping",
+    "cann.compare": "cann.compare_result",
+    "msit.compare": "msit.compare_result",
+    "msit.logits": "msit.compare_result",
+}
+
 
 def _roles(**names: str) -> dict[str, str]:
     """Role to headers with '|' between them -> header to role."""
@@ -95,8 +114,6 @@ _MSACCUCMP = _roles(
     number="Index|OpSequence",
     text="Address|Address#2|OverFlow|NPUDumpPath|GroundTruthPath|IsNpuOps|IsOutputNode|StandardDeviation",
 ) | {"datatype#2": "golden_dtype"}
-_MSACCUCMP_H5 = {**_MSACCUCMP, "groundtruthpath": "golden"}
-_MAPPING = dict(_MSACCUCMP)
 _SINGLE = _roles(number="Index", figure="NPUDump|GroundTruth|AbsoluteError|RelativeError") | {"#2": "io"}
 _MSIT = _roles(
     target="my_data_path|file_name",
@@ -149,15 +166,25 @@ LAYOUTS: tuple[Layout, ...] = (
     _layout("cann.single", "msaccucmp", "npudump|groundtruth|absoluteerror|relativeerror", _SINGLE,
         is_shown_only=True,
     ),
-    _layout("cann.mapping", "msaccucmp", "npudump|npudumppath|groundtruthpath|tensorindex", _MAPPING,
+    _layout("cann.mapping", "msaccucmp", "npudump|npudumppath|groundtruthpath|tensorindex", _MSACCUCMP,
         is_shown_only=True,
     ),
-    _layout("cann.compare", "msaccucmp", "index|npudump|groundtruth|tensorindex", _MSACCUCMP),
-    _layout("cann.compare", "msaccucmp", "index|npudump|groundtruthpath", _MSACCUCMP_H5),
-    _layout("cann.compare", "msaccucmp", "index|leftop|rightop|tensorindex", _MSACCUCMP),
-    _layout("msit.compare", "msit llm compare", "token_id|golden_data_path|my_data_path", _MSIT),
-    _layout("msit.logits", "msit llm compare", "token_id|file_name|cmp_fail_reason", _MSIT),
-    _layout("msit.compare", "msit llm compare", "token_id|cmp_fail_reason", _MSIT),
+    *(
+        _layout("cann.compare", "msaccucmp", wanted, roles)
+        for wanted, roles in (
+            ("index|npudump|groundtruth|tensorindex", _MSACCUCMP),
+            ("index|npudump|groundtruthpath", {**_MSACCUCMP, "groundtruthpath": "golden"}),
+            ("index|leftop|rightop|tensorindex", _MSACCUCMP),
+        )
+    ),
+    *(
+        _layout(id_, "msit llm compare", wanted, _MSIT)
+        for id_, wanted in (
+            ("msit.compare", "token_id|golden_data_path|my_data_path"),
+            ("msit.logits", "token_id|file_name|cmp_fail_reason"),
+            ("msit.compare", "token_id|cmp_fail_reason"),
+        )
+    ),
     _layout("msprobe.merged", "msprobe merge_result", "npu name|rank0", _MERGED, is_ordered=True,
         is_shown_only=True,
     ),
@@ -181,6 +208,16 @@ OUTPUTS = Layout(
     _ATB | _roles(target="Output", golden="Golden Output", number="Iteration"),
 )
 """Of documents and texts, which are recognised by other means than a header."""
+
+
+SEPARATORS = (",", ";", "\t", "|")
+"""What stands between cells; a spreadsheet that stores a csv anew takes that of its country."""
+
+
+def separator_of(header: str) -> str:
+    """What separates cells under this first row; a comma where it is no table that is known."""
+    found = (one for one in SEPARATORS if one in header and layout_of(header.split(one)) is not None)
+    return next(found, SEPARATORS[0])
 
 
 def layout_of(headers: Sequence[str]) -> Layout | None:

@@ -20,7 +20,7 @@ from ...progress import IsCancelled, ProgressCallback, ignore_progress, never_ca
 from ..text_lines import LineNotes
 from .cells import ColumnCells, ResultColumn
 from .csv_rows import Rows, csv_rows
-from .layouts import TEXT_ROLES, Layout, bare, layout_of, roles_of
+from .layouts import TEXT_ROLES, Layout, bare, layout_of, roles_of, separator_of
 from .workbook import workbook_rows
 
 MAX_ROWS = 4_000_000
@@ -37,7 +37,8 @@ class ResultTable:
     artifact: path as problems name it. columns: in the order of the file; what several sheets have in common
     stands in the same one. lines int64: of the file; in workbooks row numbers of the sheet, in documents the
     number of the entry (`counts`). sheet int32 into `sheets`; () for what is no workbook. n_dropped: rows
-    that could not be used; `problems` say why.
+    that could not be used; `problems` say why. n_headers: times that the header stands there again, as in
+    files that were put together; those are no rows.
     """
 
     artifact: str
@@ -47,6 +48,7 @@ class ResultTable:
     sheets: tuple[str, ...] = ()
     sheet: npt.NDArray[np.int32] | None = None
     n_dropped: int = 0
+    n_headers: int = 0
     problems: tuple[Problem, ...] = ()
     counts: Literal["line", "entry"] = "line"
 
@@ -95,7 +97,9 @@ def read_result(
         blocks = workbook_rows(path, folder, notes, progress=progress, is_cancelled=is_cancelled)
         parts: Iterator[tuple[str | None, Rows]] = ((part.sheet, part.rows) for part in blocks)
     else:
-        found = csv_rows(path, notes, root=root, progress=progress, is_cancelled=is_cancelled)
+        found = csv_rows(
+            path, notes, separator_of=separator_of, root=root, progress=progress, is_cancelled=is_cancelled
+        )
         parts = ((None, rows) for rows in found)
     for sheet, rows in parts:
         if not builder.add(sheet, rows):
@@ -117,16 +121,16 @@ class _Builder:
         self.sheets: list[str] = []
         self.sheet: list[npt.NDArray[np.int32]] = []
         self.n_rows = 0
-        self.n_dropped = 0
+        self.n_dropped = self.n_headers = 0
         self.max_rows = MAX_ROWS
         self._header: list[str] | None = None
-        self._skipped = False
+        self._skipped = self._is_other = False
 
     def add(self, sheet: str | None, rows: Rows) -> bool:
         """Take rows; False where no more are wanted."""
         if sheet is not None and (not self.sheets or self.sheets[-1] != sheet):
             self.sheets.append(sheet)
-            self._header, self._skipped = None, False
+            self._header, self._skipped, self._is_other = None, False, False
         lines, cells = rows.lines, rows.cells
         if self._header is None and cells and not self._skipped:
             self._begin(cells[0], lines[0], sheet)
@@ -134,8 +138,14 @@ class _Builder:
         if self._header is None or not cells:
             return not (sheet is None and self._skipped)
         n_columns, least = len(self._header), self._least(self._header)
+        first = bare(self._header[0])
         kept, numbers = [], []
         for line, row in zip(lines, cells, strict=True):
+            if bare(row[0]) == first and self._is_header(row, line):
+                continue
+            if self._is_other:
+                self.n_dropped += 1
+                continue
             n = len(row)
             if n != n_columns:
                 if n > n_columns:
@@ -152,6 +162,22 @@ class _Builder:
             kept.append(row)
             numbers.append(line)
         return self._keep(kept, numbers)
+
+    def _is_header(self, row: list[str], line: int) -> bool:
+        """Whether a row is a header again: of the same columns, or of others, whose rows are left out."""
+        names = [bare(cell) for cell in row]
+        while names and not names[-1]:
+            names.pop()
+        assert self._header is not None
+        if names == [bare(name) for name in self._header]:
+            self.n_headers += 1
+            self._is_other = False
+            return True
+        if layout_of(names) is None:
+            return False
+        self._is_other = True
+        self.notes.add("bad-record", "a header of other columns: what stands below it was left out", line)
+        return True
 
     def _least(self, header: list[str]) -> int:
         assert self.layout is not None
@@ -211,5 +237,6 @@ class _Builder:
             if self.sheets
             else None,
             n_dropped=self.n_dropped,
+            n_headers=self.n_headers,
             problems=self.notes.close(),
         )

@@ -154,6 +154,8 @@ def _told(one: Result, lang: Lang) -> Iterator[str]:
         )
         + f" ({by})"
     )
+    if theirs.table.n_headers:
+        yield say(TEXTS, "told-headers", lang, n=theirs.table.n_headers)
     if theirs.has_verdicts and counts["ours_unknown"] < counts["rows"]:
         yield say(TEXTS, "told-reading", lang, counts=_counted(counts, "ours_", lang))
 

@@ -102,6 +102,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "nonfinite-target": ("NaN or Inf on the target side alone", "仅目标侧有 NaN/Inf"),
     "nonfinite-golden": ("NaN or Inf on the golden side alone", "仅标杆侧有 NaN/Inf"),
     "advice": ("{tool} advises: {text}", "{tool} 的建议：{text}"),
+    "told-headers": (
+        "its header stands there {n} more times, as in files that were put together: those are no rows",
+        "表头另外出现 {n} 次（多个文件拼接而成），不计为数据行",
+    ),
     "told-table": ("{tool}: {n} rows in {file}: {counts}", "{tool}：{file} 共 {n} 行：{counts}"),
     "told-theirs": ("by the tool's own verdict", "按原工具的结论"),
     "told-ours": ("by our reading, the tool gives none", "按我们的判断，原工具没有结论"),

@@ -16,10 +16,14 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError
 from npulse.core.formats.results.cells import ColumnCells, number_of
+from npulse.core.formats.results.layouts import LAYOUTS
 from npulse.core.formats.results.table import ResultTable, read_result
 from npulse.core.formats.results.texts import read_advice, read_file_compare
+from npulse.core.precision.theirs.run import report_of_results
+from npulse.core.run.discover import discover
 
 HEADER = "NPU Name,Bench Name,Cosine,Result,Err_message\n"
 
@@ -125,6 +129,60 @@ def test_a_quote_that_nobody_closes_costs_its_row_alone(tmp_path: Path) -> None:
     found = table_of(tmp_path, HEADER + 'bad,"bad,1.0,pass,\n' + rows)
     assert found.n_rows == 3000
     assert [(p.kind, p.line) for p in found.problems] == [("bad-record", 2)]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_what_separates_cells_is_seen_in_the_header_alone(tmp_path: Path, separator: str) -> None:
+    """A table stored anew by a spreadsheet: commas in its cells outnumber what separates them."""
+    cells = [
+        ["NPU Name", "Bench Name", "NPU Tensor Shape", "Cosine"],
+        ["a", "b", '"[4, 4, 4, 4]"', "0.5"],
+        ["c", "d", '"[4, 4, 4, 4]"', "1.0"],
+    ]
+    found = table_of(tmp_path, "".join(separator.join(row) + "\n" for row in cells))
+    assert [[c.value(row) for c in found.columns] for row in range(2)] == [
+        ["a", "b", "[4, 4, 4, 4]", 0.5],
+        ["c", "d", "[4, 4, 4, 4]", 1.0],
+    ]
+    assert not found.problems
+    (artifact,) = discover(tmp_path).artifacts
+    assert artifact.kind == found.layout.kind == "msprobe.compare_result"
+
+
+def test_a_comma_table_with_other_separators_in_its_cells_stays_one(tmp_path: Path) -> None:
+    found = table_of(tmp_path, HEADER + "a;b;c;d;e;f,a,1.0,pass,x\ty\n")
+    assert [c.word(0) for c in found.columns][:2] == ["a;b;c;d;e;f", "a"]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_header_of_files_put_together_is_no_row(tmp_path: Path, mark: str) -> None:
+    text = HEADER + "a,a,1.0,pass,\n" + mark + HEADER + "b,b,0.5,error,\n" + mark + HEADER + "c,c,1,pass,\n"
+    found = table_of(tmp_path, text)
+    assert [found.columns[0].word(row) for row in range(found.n_rows)] == ["a", "b", "c"]
+    assert found.columns[2].is_number.all()
+    assert (found.n_headers, found.n_dropped, found.lines.tolist()) == (2, 0, [2, 4, 6])
+    assert not found.problems
+    run = discover(tmp_path)
+    lines = report_of_results(run, run.artifacts, AnalysisOptions()).told
+    assert any("2 more times" in line for line in lines)
+
+
+def test_what_stands_under_a_header_of_other_columns_is_left_out(tmp_path: Path) -> None:
+    other = "NPU Name,Bench Name,NPU max,Result,Cosine\n"
+    found = table_of(
+        tmp_path,
+        HEADER + "a,a,1.0,pass,\n" + other + "b,b,3,pass,1\nc,c,3,pass,1\n" + HEADER + "d,d,1,pass,\n",
+    )
+    assert [found.columns[0].word(row) for row in range(found.n_rows)] == ["a", "d"]
+    assert (found.n_dropped, [(p.kind, p.line) for p in found.problems]) == (2, [("bad-record", 3)])
+
+
+def test_every_layout_is_found_in_a_run_as_the_kind_it_is(tmp_path: Path) -> None:
+    for place, layout in enumerate(LAYOUTS):
+        header = ",".join(sorted(layout.wanted))
+        (tmp_path / f"result_{place}.csv").write_text(f"{header}\n{',' * (len(layout.wanted) - 1)}\n")
+    found = {artifact.path.name: artifact.kind for artifact in discover(tmp_path).artifacts}
+    assert found == {f"result_{place}.csv": layout.kind for place, layout in enumerate(LAYOUTS)}
 
 
 # ---- workbooks ----

@@ -15,6 +15,7 @@ from npulse.core.formats.results.table import read_result
 from npulse.core.precision.theirs.judge import OurReading, read_figures
 from npulse.core.precision.theirs.words import shape_of, split_name, verdicts_of
 from npulse.core.precision.verdict import REASONS, VERDICTS, Criteria
+from npulse.core.run.discover import discover
 
 from .tables import row, write
 
@@ -140,6 +141,69 @@ def test_verdicts_of_logits_and_of_msits_debug_compare(tmp_path: Path) -> None:
     ]
     table = read_result(write(tmp_path / "result_1.csv", rows, header))
     assert [VERDICTS[v] for v in verdicts_of(table)] == ["pass", "error", "unknown"]
+
+
+MSIT_STATISTICS = (
+    "token_id", "data_id", "golden_data_path", "golden_op_type", "golden_dtype", "golden_shape",
+    "golden_max_value", "golden_min_value", "golden_mean_value", "my_data_path", "my_op_type", "my_dtype",
+    "my_shape", "my_max_value", "my_min_value", "my_mean_value",
+    "max_stat_absolute_error", "max_stat_relative_error", "min_stat_absolute_error",
+    "min_stat_relative_error",
+    "mean_stat_absolute_error", "mean_stat_relative_error", "l2norm_stat_absolute_error",
+    "l2norm_stat_relative_error",
+    "cmp_fail_reason",
+)  # fmt: skip
+
+
+def _statistics(array: np.ndarray, names: str) -> dict[str, str]:
+    """Max, min and mean of one side, in columns of these names."""
+    return {
+        names.format(one): repr(float(value))
+        for one, value in (("max", array.max()), ("min", array.min()), ("mean", array.mean()))
+    }
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_msits_report_of_statistics_is_judged_by_what_both_sides_hold(tmp_path: Path, factor: float) -> None:
+    golden = np.random.default_rng(3).standard_normal(64)
+    mine = golden * factor
+    cells = {
+        "token_id": "0", "data_id": "1", "golden_data_path": "a.pth",
+        "my_data_path": "A/after/outtensor0.bin",
+        "golden_dtype": "torch.float32", "my_dtype": "torch.float16",
+        "golden_shape": "[64]", "my_shape": "[64]",
+        **_statistics(golden, "golden_{}_value"), **_statistics(mine, "my_{}_value"),
+        "max_stat_absolute_error": repr(float(abs(mine.max() - golden.max()))),
+    }  # fmt: skip
+    path = write(tmp_path / "statstics_cmp_report_20260801120000.csv", [cells], MSIT_STATISTICS)
+    (artifact,) = discover(tmp_path).artifacts
+    assert artifact.kind == "msit.compare_result"
+    found = reading(path)
+    # without the norms a difference of the extremes is no proof of an error, and never a pass
+    assert said(found) == [("pass", "statistics-agree") if factor == 1.0 else ("unknown", "norm-unknown")]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_a_comparison_of_mindspore_is_read_with_its_names_of_types(tmp_path: Path, factor: float) -> None:
+    golden = np.random.default_rng(4).standard_normal((4, 8)).astype(np.float32)
+    mine = golden * np.float32(factor)
+    name = "Cell.network.dense.Dense.forward.0.output.0"
+    header = (
+        "NPU Name", "Bench Name", "NPU Dtype", "Bench Dtype", "NPU Tensor Shape", "Bench Tensor Shape",
+        "Max diff", "Min diff", "Mean diff", "L2norm diff", "MaxRelativeErr", "MinRelativeErr",
+        "MeanRelativeErr", "NormRelativeErr", "NPU max", "NPU min", "NPU mean", "NPU l2norm", "Bench max",
+        "Bench min", "Bench mean", "Bench l2norm", "Accuracy Reached or Not", "Err_message",
+    )  # fmt: skip
+    cells = {
+        "NPU Name": name, "Bench Name": name, "NPU Dtype": "Float16", "Bench Dtype": "Float32",
+        "NPU Tensor Shape": "(4, 8)", "Bench Tensor Shape": "(4, 8)",
+        **_statistics(mine, "NPU {}"), **_statistics(golden, "Bench {}"),
+        "NPU l2norm": repr(float(np.sqrt((mine.astype(np.float64) ** 2).sum()))),
+        "Bench l2norm": repr(float(np.sqrt((golden.astype(np.float64) ** 2).sum()))),
+    }  # fmt: skip
+    found = reading(write(tmp_path / "compare_result_0_1_20260801120000.csv", [cells], header))
+    assert said(found) == [("pass", "statistics-agree") if factor == 1.0 else ("error", "norm-ratio")]
+    assert found.norm_ratio[0] == pytest.approx(factor)
 
 
 def test_shapes_and_names() -> None:
