@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.msprobe.names import layer_of, parse_name
+from npulse.core.formats.msprobe.names import layer_of, parse_name, without_number
 from npulse.core.formats.msprobe.records import Construct
 
 _MAX_DEPTH = 64
@@ -23,15 +23,13 @@ def layers_of_calls(
     Calls without a layer of their own go with the one before them. Where no call has a layer each call is an
     entry of its own.
     """
-    numbers = [layer_number(name, construct) for name in names]
-    if all(n is None for n in numbers):
+    found = _layers(names, construct)
+    if all(n is None for _, n in found):
         return np.arange(len(names), dtype=np.int64), list(names)
     index = np.zeros(len(names), np.int64)
     labels: list[str] = []
     current: tuple[str, int | None] | None = None
-    for call, (name, layer) in enumerate(zip(names, numbers, strict=True)):
-        direction = parse_name(name).direction
-        direction = "backward" if direction == "grad" else direction
+    for call, (direction, layer) in enumerate(found):
         before = current[1] if current is not None and current[0] == direction else None
         key = (direction, layer if layer is not None else before)
         if key != current:
@@ -39,6 +37,26 @@ def layers_of_calls(
             labels.append(direction if key[1] is None else f"layer {key[1]} {direction}")
         index[call] = len(labels) - 1
     return index, labels
+
+
+def _layers(names: Sequence[str], construct: Construct | None) -> list[tuple[str, int | None]]:
+    """Direction and layer of each call; worked out once an entry, and once a module around entries."""
+    of_entry: dict[tuple[str, str], tuple[str, int | None]] = {}
+    around: dict[str, int | None] = {}
+    parents = construct.parents if construct else {}
+    found: list[tuple[str, int | None]] = []
+    for name in names:
+        entry = without_number(name)
+        own = of_entry.get(entry)
+        if own is None:
+            direction = parse_name(name).direction
+            own = of_entry[entry] = ("backward" if direction == "grad" else direction, layer_of(name))
+        if own[1] is None and (parent := parents.get(name)) is not None:
+            if parent not in around:
+                around[parent] = layer_number(parent, construct)
+            own = own[0], around[parent]
+        found.append(own)
+    return found
 
 
 def layer_number(name: str, construct: Construct | None) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,8 @@ from .verdict import ERROR, REASON, UNKNOWN, VERDICTS
 
 _SEVERITY = np.array([0, 2, 3, 1])  # of verdict codes pass, warning, error, unknown
 _MAX_DEPTH = 64
+Layers = tuple[npt.NDArray[np.int64], list[str]]
+"""The layer of each call, and the labels of the layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +40,37 @@ class LayerStrip:
     layer_of_row: npt.NDArray[np.int64]
 
 
-def layer_strip(comparison: Comparison, rank: RankComparison) -> LayerStrip:
-    """The strip of one rank and step."""
-    layer_of_call, labels = layers_of_rank(rank)
+def layer_strip(comparison: Comparison, rank: RankComparison, layers: Layers | None = None) -> LayerStrip:
+    """The strip of one rank and step. layers: of its calls, where they are known (`LayersOfRanks`).
+
+    Cost: O(calls + rows).
+    """
+    layer_of_call, labels = layers_of_rank(rank) if layers is None else layers
     rows = rank.rows
     layer = layer_of_call[rows.pairing.row_call] if labels else np.zeros(0, np.int64)
     error = row_errors(rows)
-    score = _SEVERITY[rows.verdict] * 2.0 + error
     known = np.zeros(len(labels), np.bool_)
     known[layer[rows.verdict != UNKNOWN]] = True
     errors = np.zeros(len(labels))
     np.maximum.at(errors, layer, error)
-    worst = np.zeros(len(labels), np.int64)
-    order = np.lexsort((-np.arange(len(layer)), score))
-    worst[layer[order]] = order  # the last write wins: the highest score, the earliest row among equals
-    start = table_row(comparison, rank, 0)
-    return LayerStrip(tuple(labels), errors, worst + start, known, layer)
+    worst = np.maximum(worst_rows(rows, layer, error, len(labels)), 0)
+    return LayerStrip(tuple(labels), errors, worst + table_row(comparison, rank, 0), known, layer)
+
+
+def worst_rows(
+    rows: Rows, layer: npt.NDArray[np.int64], error: npt.NDArray[np.float64], n_layers: int
+) -> npt.NDArray[np.int64]:
+    """Of each layer its worst row, by verdict, then by error, the first one of equals; -1 where it has none.
+
+    layer, error: of each row. Cost: O(rows).
+    """
+    score = _SEVERITY[rows.verdict] * 2.0 + error
+    top = np.full(n_layers, -np.inf)
+    np.maximum.at(top, layer, score)
+    found = np.full(n_layers, -1, np.int64)
+    hits = np.flatnonzero(score == top[layer])[::-1]
+    found[layer[hits]] = hits  # the last write wins: the first row
+    return found
 
 
 def row_errors(rows: Rows) -> npt.NDArray[np.float64]:
@@ -63,11 +81,27 @@ def row_errors(rows: Rows) -> npt.NDArray[np.float64]:
     return found  # where values are not finite the figure leaves them out
 
 
-def layers_of_rank(rank: RankComparison) -> tuple[npt.NDArray[np.int64], list[str]]:
+def layers_of_rank(rank: RankComparison) -> Layers:
     """The layer of each call of the pairing, and the labels of the layers."""
-    pairing = rank.rows.pairing
-    names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
-    return layers_of_calls(names, rank.construct)
+    return layers_of_calls(rank.rows.pairing.names(rank.target, rank.golden), rank.construct)
+
+
+class LayersOfRanks:
+    """`layers_of_rank` of one rank after another: ranks mostly make the same calls, which are named once."""
+
+    def __init__(self) -> None:
+        self._names: Sequence[str] = ()
+        self._parents: Mapping[str, str | None] | None = None
+        self._found: Layers | None = None
+
+    def of(self, rank: RankComparison) -> Layers:
+        """As `layers_of_rank`; the same object as for the rank before where both make the same calls."""
+        names = rank.rows.pairing.names(rank.target, rank.golden)
+        parents = rank.construct.parents if rank.construct is not None else None
+        if self._found is None or names != self._names or parents != self._parents:
+            self._names, self._parents = names, parents
+            self._found = layers_of_calls(names, rank.construct)
+        return self._found
 
 
 @dataclass(slots=True)
@@ -123,7 +157,7 @@ def _nodes(comparison: Comparison, rank: RankComparison) -> tuple[dict[str, _Nod
     pairing = rank.rows.pairing
     parents = rank.construct.parents if rank.construct else {}
     nodes: dict[str, _Node] = {}
-    names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
+    names = pairing.names(rank.target, rank.golden)
     for name in (*parents, *(p for p in parents.values() if p is not None), *names):
         if name not in nodes:
             nodes[name] = _Node(name, _label(parse_name(name)))

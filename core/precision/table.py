@@ -126,7 +126,7 @@ def _text(name: str, ranks: Sequence[RankComparison], of_rank: Callable[[RankCom
 
 def _operator_names(rank: RankComparison) -> Codes:
     pairing = rank.rows.pairing
-    names = [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
+    names = pairing.names(rank.target, rank.golden)
     return pairing.row_call, names
 
 

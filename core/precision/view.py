@@ -21,7 +21,7 @@ from .by_hand import HandPair
 from .compare import Comparison, RankComparison
 from .detail import detail, has_elements, where_lines
 from .explain import row_finding
-from .layers import layer_strip
+from .layers import LayersOfRanks, layer_strip
 from .report import report
 from .rows import COUNTS, FIGURES
 from .table import place_of, precision_table, table_row
@@ -154,9 +154,9 @@ def precision_view(
 ) -> PrecisionView:
     """All that a pane shows of a comparison. To be called by whoever compares, between two reads."""
     still = _still(comparison)
-    strips = []
+    strips, known = [], LayersOfRanks()
     for rank in still.ranks:
-        layers = layer_strip(still, rank)
+        layers = layer_strip(still, rank, known.of(rank))
         strips.append((Strip(layers.labels, layers.errors, layers.known), layers.layer_of_row))
     return PrecisionView(
         still,

@@ -37,6 +37,21 @@ def parse_name(full: str) -> CallName:
     return _other(full)
 
 
+def without_number(full: str) -> tuple[str, str]:
+    """What all calls of one entry share: two names that are alike in it differ in nothing but their numbers.
+
+    Much cheaper than `parse_name`, so that what follows from a name is worked out once an entry.
+    """
+    head, _, last = full.rpartition(".")
+    if _is_number(last):
+        return head, ""
+    if last in ("forward", "backward"):
+        before, _, middle = head.rpartition(".")
+        if before and _is_number(middle):
+            return before, last
+    return full, "."
+
+
 def layer_of(name: CallName | str) -> int | None:
     """Number of the layer that a module (or parameters_grad) entry lies in; None for APIs and other paths.
 
@@ -76,8 +91,12 @@ def _other(full: str) -> CallName:
 
 
 def _number(text: str) -> int | None:
+    return int(text) if _is_number(text) else None
+
+
+def _is_number(text: str) -> bool:
     # length-limited: int() refuses thousands of digits, and isdigit() alone accepts other scripts' digits
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+    return text.isdigit() and text.isascii() and len(text) <= 18
 
 
 _WRAPPERS = ("module.", "model.", "_orig_mod.", "base_model.")

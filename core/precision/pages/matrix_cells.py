@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..compare import Comparison
-from ..layers import layers_of_rank
-from ..ranks.matrix import NOT_THERE, RankMatrix
+from ..ranks.matrix import RankMatrix
 from ..report import ordered_origins
 from ..table import place_of, table_row
 from ..verdict import ERROR, PASS, UNKNOWN, WARNING
@@ -19,37 +18,33 @@ HEAT_STEPS = (1e-2, 1e-1, 0.5)
 """Relative L2 errors at which the next level begins."""
 
 Cells = npt.NDArray[np.int8]
-Rows = npt.NDArray[np.int64]
 
 
 def matrix_cells(matrix: RankMatrix) -> Cells:
-    """(n_ranks, n_layers) levels."""
-    heat = HEAT + np.digitize(np.nan_to_num(matrix.errors, nan=0.0), HEAT_STEPS)
-    levels = {NOT_THERE: ABSENT, PASS: AGREES, UNKNOWN: NOT_KNOWN}
-    cells = np.where(np.isin(matrix.verdicts, (WARNING, ERROR)), heat, ABSENT).astype(np.int8)
-    for verdict, level in levels.items():
-        cells[matrix.verdicts == verdict] = level
+    """(n_ranks, n_layers) levels. Rank by rank: a matrix of single calls can have some ten million cells."""
+    cells = np.full(matrix.verdicts.shape, ABSENT, np.int8)
+    for verdicts, errors, levels in zip(matrix.verdicts, matrix.errors, cells, strict=True):
+        levels[verdicts == PASS] = AGREES
+        levels[verdicts == UNKNOWN] = NOT_KNOWN
+        over = (verdicts == WARNING) | (verdicts == ERROR)
+        levels[over] = HEAT + np.digitize(np.nan_to_num(errors[over], nan=0.0), HEAT_STEPS)
     for rank, layer in matrix.origins:
         cells[rank, layer] = ORIGIN_CELL
     return cells
 
 
-def told_rows(comparison: Comparison, matrix: RankMatrix) -> Rows:
-    """The row of the precision table that each cell is about: the origin where one is, else the worst."""
-    rows = matrix.rows.copy()
-    is_told = np.zeros(rows.shape, np.bool_)
-    places = {label: place for place, label in enumerate(matrix.layers)}
+def told_rows(comparison: Comparison, matrix: RankMatrix) -> dict[tuple[int, int], int]:
+    """Cells that are about another row of the precision table than their worst: where an origin lies, it."""
+    told: dict[tuple[int, int], int] = {}
     for rank, origin in ordered_origins(comparison):
         if rank.step != matrix.step:
             continue
-        layer_of_call, labels = layers_of_rank(rank)
-        at = matrix.ranks.index(rank.rank), places[labels[int(layer_of_call[origin.call])]]
         row_call = rank.rows.pairing.row_call
         row = origin.row if origin.row >= 0 else int(np.searchsorted(row_call, origin.call))
-        is_there = row < rank.rows.n_rows and int(row_call[row]) == origin.call
-        if is_there and not is_told[at]:  # the first one in execution
-            rows[at], is_told[at] = table_row(comparison, rank, row), True
-    return rows
+        if row < rank.rows.n_rows and int(row_call[row]) == origin.call:
+            # the first one in execution
+            told.setdefault(matrix.place_of(rank, origin.call), table_row(comparison, rank, row))
+    return told
 
 
 def cell_of_row(comparison: Comparison, matrix: RankMatrix, row: int) -> tuple[int, int] | None:
@@ -57,9 +52,7 @@ def cell_of_row(comparison: Comparison, matrix: RankMatrix, row: int) -> tuple[i
     rank, inner = place_of(comparison, row)
     if rank.step != matrix.step:
         return None
-    layer_of_call, labels = layers_of_rank(rank)
-    label = labels[int(layer_of_call[rank.rows.pairing.row_call[inner]])]
-    return matrix.ranks.index(rank.rank), matrix.layers.index(label)
+    return matrix.place_of(rank, int(rank.rows.pairing.row_call[inner]))
 
 
 def squeezed(cells: Cells, n_cells: int) -> Cells:

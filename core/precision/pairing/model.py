@@ -5,7 +5,7 @@ Every method (by name, graphs that are not alike, a mapping file, by hand) retur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,3 +129,35 @@ class Pairing:
         """The call's full name (that of the target where both have one)."""
         t = int(self.target_call[call])
         return target.calls.names[t] if t >= 0 else golden.calls.names[int(self.golden_call[call])]
+
+    def names(self, target: Dump, golden: Dump) -> Sequence[str]:
+        """The full names of all calls, as `name` gives them; those of the target itself where it has all."""
+        calls, of_target, of_golden = self.target_call, target.calls.names, golden.calls.names
+        if len(calls) == len(of_target) and np.array_equal(calls, np.arange(len(calls))):
+            return of_target
+        both = zip(calls.tolist(), self.golden_call.tolist(), strict=True)
+        return [of_target[t] if t >= 0 else of_golden[g] for t, g in both]
+
+    def call_named(self, target: Dump, golden: Dump, name: str) -> int | None:
+        """The first call of that full name; None where there is none. Cost: a search in C of both dumps."""
+        found = []
+        of_target = (self.target_call, target.calls.names, self.target_call >= 0)
+        of_golden = (self.golden_call, golden.calls.names, self.target_call < 0)
+        for calls, names, is_named in (of_target, of_golden):
+            for call in _all_at(names, name):
+                places = np.flatnonzero((calls == call) & is_named)
+                if len(places):
+                    found.append(int(places[0]))
+                    break
+        return min(found, default=None)
+
+
+def _all_at(names: Sequence[str], name: str) -> Iterator[int]:
+    """Where a name stands, one place after another."""
+    at = -1
+    while True:
+        try:
+            at = names.index(name, at + 1)
+        except ValueError:
+            return
+        yield at

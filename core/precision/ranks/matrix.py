@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.layers import places_of
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
 
 from ..compare import Comparison, RankComparison
-from ..layers import layer_strip, layers_of_rank
+from ..layers import LayersOfRanks, row_errors, worst_rows
 from ..report import ordered_origins
 from ..table import table_row
+from ..verdict import UNKNOWN
 
 NOT_THERE = -1
 """Verdict of a layer that a rank does not have."""
@@ -26,7 +36,8 @@ class RankMatrix:
     (n_ranks, n_layers) relative L2 error of the worst row, 0 to 1, NaN where nothing could be compared.
     verdicts: the same shape, code of `VERDICTS` of the worst row, `NOT_THERE` where there is no such layer.
     rows: the same shape, that row in the precision table, -1. origins: (place in ranks, place in layers) of
-    the origins, the one to look at first in front, each place once.
+    the origins, the one to look at first in front, each place once. layer_of_call: of each rank, the place in
+    layers of its calls; ranks that make the same calls share it.
     """
 
     step: int | None
@@ -36,12 +47,25 @@ class RankMatrix:
     verdicts: npt.NDArray[np.int8]
     rows: npt.NDArray[np.int64]
     origins: tuple[tuple[int, int], ...] = ()
+    layer_of_call: tuple[npt.NDArray[np.int64], ...] = ()
+
+    def place_of(self, rank: RankComparison, call: int) -> tuple[int, int]:
+        """The cell of a call of one of the ranks."""
+        at = self.ranks.index(rank.rank)
+        return at, int(self.layer_of_call[at][call])
 
 
-def rank_matrix(comparison: Comparison, step: int | None = None) -> RankMatrix:
+def rank_matrix(
+    comparison: Comparison,
+    step: int | None = None,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> RankMatrix:
     """The matrix of one step; without `step` of the first one that has an origin, else of the first.
 
-    A step that the comparison does not have gives a matrix without ranks. Cost: O(rows of the step).
+    A step that the comparison does not have gives a matrix without ranks. Raises Cancelled. Cost: O(rows of
+    the step), and names are looked at once where all ranks make the same calls.
     """
     steps = [rank.step for rank in comparison.ranks]
     if step is None and steps:
@@ -50,53 +74,62 @@ def rank_matrix(comparison: Comparison, step: int | None = None) -> RankMatrix:
         (rank for rank in comparison.ranks if rank.step == step),
         key=lambda rank: -1 if rank.rank is None else rank.rank,
     )
-    strips = [layer_strip(comparison, rank) for rank in ranks]
-    places = places_of(strip.labels for strip in strips)
-    shape = (len(ranks), len(places))
+    layers, layer_of_call = _layers(ranks, is_cancelled)
+    shape = (len(ranks), len(layers))
     errors = np.full(shape, np.nan)
     verdicts = np.full(shape, NOT_THERE, np.int8)
     rows = np.full(shape, -1, np.int64)
-    for at, (rank, strip) in enumerate(zip(ranks, strips, strict=True)):
-        start = table_row(comparison, rank, 0)
-        for entry, label in enumerate(strip.labels):
-            if not (strip.layer_of_row == entry).any():
-                continue  # calls without a value: there is nothing to compare
-            row, place = int(strip.rows[entry]), places[label]
-            verdict = int(rank.rows.verdict[row - start])
-            is_worse = verdicts[at, place] == NOT_THERE or _is_worse(verdict, int(verdicts[at, place]))
-            if is_worse:  # a label may stand twice: a layer that runs again
-                verdicts[at, place], rows[at, place] = verdict, row
-            if strip.known[entry]:
-                errors[at, place] = np.fmax(errors[at, place], strip.errors[entry])
+    for at, rank in enumerate(ranks):
+        check(is_cancelled)
+        progress(Progress("layers", at, len(ranks), "ranks"))
+        layer = layer_of_call[at][rank.rows.pairing.row_call]
+        error = row_errors(rank.rows)
+        worst = worst_rows(rank.rows, layer, error, len(layers))
+        is_there = worst >= 0  # a layer of calls without a value has nothing to compare
+        verdicts[at, is_there] = rank.rows.verdict[worst[is_there]]
+        rows[at, is_there] = worst[is_there] + table_row(comparison, rank, 0)
+        known = rank.rows.verdict != UNKNOWN
+        np.fmax.at(errors[at], layer[known], error[known])
     return RankMatrix(
         step,
         tuple(rank.rank for rank in ranks),
-        tuple(places),
+        layers,
         errors,
         verdicts,
         rows,
-        _origins(comparison, ranks, [strip.labels for strip in strips], places),
+        _origins(comparison, ranks, layer_of_call),
+        layer_of_call,
     )
 
 
-_BY_SEVERITY = (0, 2, 3, 1)  # of verdict codes pass, warning, error, unknown
-
-
-def _is_worse(verdict: int, other: int) -> bool:
-    return _BY_SEVERITY[verdict] > _BY_SEVERITY[other]
+def _layers(
+    ranks: Sequence[RankComparison], is_cancelled: IsCancelled
+) -> tuple[tuple[str, ...], tuple[npt.NDArray[np.int64], ...]]:
+    """The layers of all ranks in one order, and of each rank the place in it of each of its calls."""
+    known = LayersOfRanks()
+    of_ranks: list[tuple[npt.NDArray[np.int64], list[str]]] = []
+    for rank in ranks:
+        check(is_cancelled)
+        of_ranks.append(known.of(rank))
+    orders = {id(labels): labels for _, labels in of_ranks}
+    places = places_of(orders.values())
+    shared: dict[int, npt.NDArray[np.int64]] = {}
+    for entry_of_call, labels in of_ranks:
+        if id(labels) not in shared:
+            place_of_entry = np.fromiter((places[label] for label in labels), np.int64, len(labels))
+            shared[id(labels)] = place_of_entry[entry_of_call] if labels else np.zeros(0, np.int64)
+    return tuple(places), tuple(shared[id(labels)] for _, labels in of_ranks)
 
 
 def _origins(
     comparison: Comparison,
-    ranks: list[RankComparison],
-    labels: list[tuple[str, ...]],
-    places: dict[str, int],
+    ranks: Sequence[RankComparison],
+    layer_of_call: Sequence[npt.NDArray[np.int64]],
 ) -> tuple[tuple[int, int], ...]:
+    places = {id(rank): at for at, rank in enumerate(ranks)}
     found: dict[tuple[int, int], None] = {}
     for rank, origin in ordered_origins(comparison):
-        at = next((i for i, one in enumerate(ranks) if one is rank), None)
-        if at is None:
-            continue
-        layer = int(layers_of_rank(rank)[0][origin.call])
-        found.setdefault((at, places[labels[at][layer]]))
+        at = places.get(id(rank))
+        if at is not None:
+            found.setdefault((at, int(layer_of_call[at][origin.call])))
     return tuple(found)

@@ -47,15 +47,24 @@ class RanksOfCall:
     absent: tuple[int | None, ...]
 
 
-def ranks_of_call(comparison: Comparison, operator: str, step: int | None = None) -> RanksOfCall:
+def ranks_of_call(
+    comparison: Comparison, operator: str, step: int | None = None, near: int | None = None
+) -> RanksOfCall:
     """A call by its full name (that of the target where both sides have one) on all ranks of a step.
 
-    Without `step` the first one in which any rank has it. InputError where none has. Cost: O(calls).
+    Without `step` the first one in which any rank has it. near: where it stands in one of the ranks; those
+    that make the same calls need not be searched. InputError where none has it. Cost: O(calls).
     """
-    calls = [(rank, call) for rank in comparison.ranks for call in _calls_named(rank, operator)]
+    calls = [
+        (rank, call)
+        for rank in comparison.ranks
+        if step is None or rank.step == step
+        for call in [_call_named(rank, operator, near)]
+        if call is not None
+    ]
     if step is None and calls:
         step = calls[0][0].step
-    calls = [(rank, call) for rank, call in calls if rank.step == step]
+        calls = [(rank, call) for rank, call in calls if rank.step == step]
     if not calls:
         near = _near(comparison, operator)
         hint = f"there is {', '.join(near)}" if near else "npulse precision --tables lists them"
@@ -72,20 +81,18 @@ def ranks_of_call(comparison: Comparison, operator: str, step: int | None = None
     return RanksOfCall(operator, step, _table(comparison, entries), absent)
 
 
-def _calls_named(rank: RankComparison, operator: str) -> list[int]:
-    pairing = rank.rows.pairing
-    return [
-        call for call in range(pairing.n_calls) if pairing.name(rank.target, rank.golden, call) == operator
-    ][:1]
+def _call_named(rank: RankComparison, operator: str, near: int | None) -> int | None:
+    pairing, dumps = rank.rows.pairing, (rank.target, rank.golden)
+    if near is not None and near < pairing.n_calls and pairing.name(*dumps, near) == operator:
+        return near
+    return pairing.call_named(*dumps, operator)
 
 
 def _near(comparison: Comparison, operator: str) -> list[str]:
     """Names that hold what was asked for, in execution order; at most eight."""
     found: dict[str, None] = {}
     for rank in comparison.ranks:
-        pairing = rank.rows.pairing
-        for call in range(pairing.n_calls):
-            name = pairing.name(rank.target, rank.golden, call)
+        for name in rank.rows.pairing.names(rank.target, rank.golden):
             if operator.lower() in name.lower():
                 found.setdefault(name)
                 if len(found) >= 8:

@@ -83,9 +83,8 @@ def _is_outermost(rank: RankComparison, name: str) -> bool:
     return is_forward and name in parents and parents[name] is None
 
 
-def _names(rank: RankComparison) -> list[str]:
-    pairing = rank.rows.pairing
-    return [pairing.name(rank.target, rank.golden, call) for call in range(pairing.n_calls)]
+def _names(rank: RankComparison) -> Sequence[str]:
+    return rank.rows.pairing.names(rank.target, rank.golden)
 
 
 def _of_calls(rank: RankComparison, picked: Sequence[bool]) -> Mask:

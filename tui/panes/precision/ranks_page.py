@@ -2,114 +2,50 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
-from textual.reactive import reactive
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
-from npulse.core.errors import InputError
+from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.msprobe.names import short_name
 from npulse.core.precision.pages.matrix_cells import (
-    ABSENT,
-    AGREES,
-    HEAT,
     HEAT_STEPS,
-    NOT_KNOWN,
-    ORIGIN_CELL,
     Cells,
-    Rows,
     cell_of_row,
     matrix_cells,
-    squeezed,
-    starts,
     told_rows,
 )
 from npulse.core.precision.role_records import ORIGIN
 from npulse.core.precision.table import place_of
+from npulse.core.progress import Progress
 from npulse.core.text import safe_text
 
 from ...actions import bindings_for
-from ...glyphs import Glyphs, glyphs_of
 from ...roles import role_formatter, style_by_role, verdict_formatter
 from ...screens.page import Page
-from ...widgets.cells import fit
 from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
 from ..columns import io_formatter
+from ..job_pane import PROGRESS_PAUSE_S, progress_text
 from .columns import heading
+from .rank_heat import RankHeat
 
 if TYPE_CHECKING:
     from npulse.core.precision.compare import Comparison, RankComparison
     from npulse.core.precision.ranks import RankMatrix, RanksOfCall
 
-_LABEL_CELLS = 9
 _PAUSE_S = 0.1
+Cell = tuple[int, int]
+"""Place in the ranks, place in the layers."""
 _N_ABSENT = 8
 _EXPONENT = ("rel_l2", "rel_l2_at_least", "max_abs_error", "max_rel_error")
-
-
-class RankHeat(Widget, can_focus=True):
-    """One line a rank, one cell a layer or several; the cursor is `rank_at`, `layer_at` in the matrix."""
-
-    DEFAULT_CSS = """
-    RankHeat { height: auto; max-height: 50%; min-height: 1; width: 1fr; padding: 0 1; }
-    """
-    rank_at: reactive[int] = reactive(0)
-    layer_at: reactive[int] = reactive(0)
-    cells: reactive[Cells] = reactive(np.zeros((0, 0), np.int8), layout=True, always_update=True)
-    labels: tuple[str, ...] = ()
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._top = 0
-
-    def validate_rank_at(self, rank: int) -> int:
-        return max(0, min(rank, len(self.cells) - 1))
-
-    def validate_layer_at(self, layer: int) -> int:
-        return max(0, min(layer, int(self.cells.shape[1]) - 1))
-
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return max(len(self.cells), 1)
-
-    def render(self) -> Text:
-        glyphs, height = glyphs_of(self.app), max(self.size.height, 1)
-        room = max(self.size.width - _LABEL_CELLS - 1, 1)
-        shown = squeezed(self.cells, room)
-        n_ranks = len(shown)
-        self._top = max(min(self._top, self.rank_at, n_ranks - height), self.rank_at - height + 1, 0)
-        text = Text(no_wrap=True, end="")
-        at = 0
-        if self.cells.shape[1]:
-            at = int(np.searchsorted(starts(self.cells.shape[1], room), self.layer_at, side="right")) - 1
-        stop = min(self._top + height, n_ranks)
-        for row in range(self._top, stop):
-            label = fit(self.labels[row], _LABEL_CELLS, "left", glyphs.ellipsis)
-            text.append(f"{label} ", "bold" if row == self.rank_at else "")
-            start = len(text)
-            text.append("".join(sign_of(int(cell), glyphs) for cell in shown[row]))
-            for place in np.flatnonzero(shown[row] == ORIGIN_CELL).tolist():
-                text.stylize("bold", start + place, start + place + 1)
-            if row == self.rank_at:
-                text.stylize("reverse", start + at, start + at + 1)
-            if row + 1 < stop:
-                text.append("\n")
-        return text
-
-
-def sign_of(cell: int, glyphs: Glyphs) -> str:
-    """One cell of the matrix."""
-    if HEAT <= cell < ORIGIN_CELL:
-        return glyphs.heat[cell - HEAT + 1]
-    return {ABSENT: " ", AGREES: glyphs.nothing, NOT_KNOWN: glyphs.unknown, ORIGIN_CELL: glyphs.error}[cell]
 
 
 class RankPage(Page["int | None"]):
@@ -126,9 +62,16 @@ class RankPage(Page["int | None"]):
     class MatrixReady(Message):
         """The matrix of a step."""
 
-        def __init__(self, matrix: RankMatrix, cells: Cells, rows: Rows, at: tuple[int, int] | None) -> None:
+        def __init__(self, matrix: RankMatrix, cells: Cells, told: dict[Cell, int], at: Cell | None) -> None:
             super().__init__()
-            self.matrix, self.cells, self.rows, self.at = matrix, cells, rows, at
+            self.matrix, self.cells, self.told, self.at = matrix, cells, told, at
+
+    class Told(Message):
+        """How far the matrix is."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     class CallReady(Message):
         """The call of a cell on all ranks; None where there is none."""
@@ -142,7 +85,7 @@ class RankPage(Page["int | None"]):
         self.comparison = comparison
         self._step, self._row = step, row
         self.matrix: RankMatrix | None = None
-        self._rows: Rows = np.zeros((0, 0), np.int64)
+        self._told: dict[Cell, int] = {}
         self._call: RanksOfCall | None = None
         self._timer: Timer | None = None
 
@@ -192,22 +135,42 @@ class RankPage(Page["int | None"]):
     def _make(self, step: int | None) -> None:
         from npulse.core.precision.ranks import rank_matrix
 
-        matrix = rank_matrix(self.comparison, step)
-        rows = told_rows(self.comparison, matrix)
+        worker = get_current_worker()
+        began_s = told_s = monotonic()
+
+        def tell(progress: Progress) -> None:
+            nonlocal told_s
+            if monotonic() - told_s >= PROGRESS_PAUSE_S:
+                told_s = monotonic()
+                self.post_message(self.Told(progress_text(progress, max(told_s - began_s, 0.001))))
+
+        try:
+            matrix = rank_matrix(
+                self.comparison, step, progress=tell, is_cancelled=lambda: worker.is_cancelled
+            )
+        except Cancelled:
+            return
+        told = told_rows(self.comparison, matrix)
         at = cell_of_row(self.comparison, matrix, self._row)
-        self.post_message(self.MatrixReady(matrix, matrix_cells(matrix), rows, at))
+        cells = matrix_cells(matrix)
+        if not worker.is_cancelled:
+            self.post_message(self.MatrixReady(matrix, cells, told, at))
+
+    @on(Told)
+    def _take_progress(self, message: Told) -> None:
+        self._say("#here", message.text)
 
     @on(MatrixReady)
     def _take(self, message: MatrixReady) -> None:
         matrix, heat = message.matrix, self.heat
-        self.matrix, self._rows = matrix, message.rows
+        self.matrix, self._told = matrix, message.told
         with self.app.batch_update():
             heat.labels = tuple(f"rank {n}" if n is not None else "-" for n in matrix.ranks)
             heat.cells = message.cells
             at = message.at or (matrix.origins[0] if matrix.origins else (0, 0))
             heat.rank_at, heat.layer_at = at
             if message.at is not None:
-                self._rows[at] = self._row
+                self._told[at] = self._row
             self._tell()
         self.refresh_footer()
 
@@ -215,9 +178,10 @@ class RankPage(Page["int | None"]):
     def row(self) -> int:
         """The precision table's row of the cell under the cursor, -1 where it has none."""
         matrix = self.matrix
-        if matrix is None or not self._rows.size:
+        if matrix is None or not matrix.rows.size:
             return -1
-        return int(self._rows[self.heat.rank_at, self.heat.layer_at])
+        at = self.heat.rank_at, self.heat.layer_at
+        return self._told.get(at, int(matrix.rows[at]))
 
     def _tell(self, *, asks: bool = True) -> None:
         """Title and the words on the cell under the cursor; the call on all ranks comes a moment later."""
@@ -280,9 +244,10 @@ class RankPage(Page["int | None"]):
         from npulse.core.precision.ranks import ranks_of_call
 
         rank, inner = self._place(row)
-        name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[inner]))
+        call = int(rank.rows.pairing.row_call[inner])
+        name = rank.rows.pairing.name(rank.target, rank.golden, call)
         try:
-            found = ranks_of_call(self.comparison, name, rank.step)
+            found = ranks_of_call(self.comparison, name, rank.step, near=call)
         except InputError:
             found = None
         if not get_current_worker().is_cancelled:
