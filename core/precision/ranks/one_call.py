@@ -66,8 +66,8 @@ def ranks_of_call(
         step = calls[0][0].step
         calls = [(rank, call) for rank, call in calls if rank.step == step]
     if not calls:
-        near = _near(comparison, operator)
-        hint = f"there is {', '.join(near)}" if near else "npulse precision --tables lists them"
+        alike = _near(comparison, operator)
+        hint = f"there is {', '.join(alike)}" if alike else "npulse precision --tables lists them"
         raise InputError(f"no rank has a call '{operator}'", hint=hint)
     entries: list[tuple[str, int, RankComparison, int]] = []
     for rank, call in calls:
