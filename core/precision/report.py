@@ -379,7 +379,8 @@ def _notes(comparison: Comparison, lang: Lang) -> list[Finding]:
                 pairing.name(rank.target, rank.golden, call)
             )
         unknown = rank.rows.verdict == UNKNOWN
-        for code in rank.rows.reason[unknown & (rank.rows.reason != REASON["call-one-side"])].tolist():
+        told = np.isin(rank.rows.reason, (REASON["call-one-side"], REASON["absent"]))  # in findings of theirs
+        for code in rank.rows.reason[unknown & ~told].tolist():
             reasons[REASONS[code]] += 1
     if alone_target or alone_golden:
         names = [*alone_target, *alone_golden]

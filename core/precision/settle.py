@@ -139,6 +139,8 @@ def settle_statistics(rows: Rows, tensors: TensorRows, criteria: Criteria) -> No
     rows.reason[tensors.index[empty]] = REASON["empty"]
     untold = pending & ~tensors.shape_known
     rows.reason[tensors.index[untold]] = REASON["not-recorded"]
+    if rows.target.absent or rows.golden.absent:
+        rows.reason[tensors.index[untold]] = REASON["absent"]  # all others of a checkpoint have a shape
     pick = pending & tensors.shape_equal & tensors.shape_known & ~(tensors.n_elements == 0)
     index = tensors.index[pick]
     result = judge_statistics(statistics_rows(rows, tensors, pick), criteria)

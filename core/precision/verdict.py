@@ -52,6 +52,7 @@ REASONS = (
     "sampled",  # the elements that were read agree; there are more
     "padding",  # this rank's part is padding alone: the golden side has nothing there
     "other-split",  # the two sides are split over their ranks in ways that cannot be put together
+    "absent",  # the file that should hold it is missing or cannot be read
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

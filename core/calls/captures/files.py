@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from npulse.core.errors import InputError
@@ -34,16 +35,18 @@ _SHARD = re.compile(r"(?:.*-)?\d{4,6}-of-\d{4,6}\.\w+", re.ASCII)
 
 
 def read_parameters(path: Path, root: Path, declared: Declared, is_cancelled: IsCancelled) -> Dump:
-    """The parameters of a checkpoint: one file, or all files of a folder (shards). InputError."""
+    """The parameters of a checkpoint: one file, or all files of a folder (shards). InputError.
+
+    Of a shard that cannot be read the parameters stand there without elements, as far as an index names them.
+    """
     builder = CaptureBuilder(path if path.is_dir() else path.parent, root)
-    is_indexed = path.name.endswith(INDEX)
-    if is_indexed:
-        files = [builder.folder / name for name in read_index(path, root=root)]
-    elif path.is_dir():
-        files, is_indexed = _shards(builder, path)
+    index = read_index(path, root=root) if path.name.endswith(INDEX) else None
+    if path.is_dir():
+        files, index = _shards(builder, path)
     else:
-        files = [path]
-    is_one = is_indexed or len(files) == 1 or all(_SHARD.fullmatch(file.name) for file in files)
+        files = [path] if index is None else [builder.folder / name for name in index]
+    absent: dict[str, str] = {}
+    is_one = index is not None or len(files) == 1 or all(_SHARD.fullmatch(file.name) for file in files)
     for file in files:
         check(is_cancelled)
         prefix = "" if is_one else f"{file.name.partition('.')[0]}:"
@@ -53,6 +56,8 @@ def read_parameters(path: Path, root: Path, declared: Declared, is_cancelled: Is
             if len(files) == 1:
                 raise
             builder.problems.append(Problem.from_error(error, shown_path(file, root)))
+            for name in (index or {}).get(file.name, ()):
+                absent[_WRAPPED.sub("", name, count=1)] = file.name
             continue
         for tensor in tensors:
             builder.call(prefix + _WRAPPED.sub("", tensor.name, count=1) if tensor.name else "tensor")
@@ -62,7 +67,10 @@ def read_parameters(path: Path, root: Path, declared: Declared, is_cancelled: Is
             builder.value(PARAMETERS, "parameters", value)
     if not builder.n_calls and not builder.problems:
         raise InputError("holds no tensor", path=path)
-    return builder.dump(path, framework="checkpoint", is_ordered=False)
+    for name in absent:
+        builder.call(name)
+        builder.tensor(PARAMETERS, "parameters", None)
+    return replace(builder.dump(path, framework="checkpoint", is_ordered=False), absent=absent)
 
 
 def read_files(path: Path, root: Path, declared: Declared, is_cancelled: IsCancelled) -> Dump:
@@ -146,14 +154,15 @@ def _raw(path: Path, root: Path, declared: Declared) -> NamedTensor:
     return NamedTensor("", dtype.name, file.shape, file)
 
 
-def _shards(builder: CaptureBuilder, folder: Path) -> tuple[list[Path], bool]:
-    """The files of a checkpoint in its folder: those that an index names (True), else all that can be one."""
+def _shards(builder: CaptureBuilder, folder: Path) -> tuple[list[Path], dict[str, tuple[str, ...]] | None]:
+    """The files of a checkpoint in its folder: those that an index names (and what it says), else all."""
     names = sorted(_listed(builder, folder, ""), key=natural_key)
     index = [name for name in names if name.endswith(".index.json")]
     if len(index) == 1:
-        return [folder / name for name in read_index(folder / index[0], root=builder.root)], True
+        told = read_index(folder / index[0], root=builder.root)
+        return [folder / name for name in told], told
     known = [name for name in names if is_checkpoint_name(name)]
-    return [folder / name for name in known or names if is_tensor_file(name)], False
+    return [folder / name for name in known or names if is_tensor_file(name)], None
 
 
 def _files(builder: CaptureBuilder, folder: Path, is_cancelled: IsCancelled) -> Iterator[str]:

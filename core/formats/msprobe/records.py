@@ -7,8 +7,8 @@ A dump of 200 MB holds half a million leaves, so a dump is kept in columns (`Cal
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -148,7 +148,8 @@ class Dump:
     file each leaf's tensor is (None: a file holds one tensor, and says itself what it is). is_ordered: calls
     stand in the order of execution; parameters and files without a time have none. hierarchy: which call
     encloses which, where the capture itself says it (None: construct.json may). operators: what each call
-    runs where its name does not say it, "MatMulV2" or "module PATH".
+    runs where its name does not say it, "MatMulV2" or "module PATH". absent: calls whose file cannot be read,
+    with its name: it should hold them, and nothing else is known of them.
     """
 
     path: Path
@@ -162,6 +163,7 @@ class Dump:
     is_ordered: bool = True
     hierarchy: Construct | None = None
     operators: tuple[str, ...] | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tensor_dir(self) -> Path:

@@ -77,8 +77,9 @@ def read_safetensors(path: Path, *, root: Path, problems: list[Problem]) -> tupl
     return tensors
 
 
-def read_index(path: Path, *, root: Path) -> tuple[str, ...]:
-    """The files of a sharded checkpoint, model.safetensors.index.json (or that of .bin), in their order.
+def read_index(path: Path, *, root: Path) -> dict[str, tuple[str, ...]]:
+    """The files of a sharded checkpoint, model.safetensors.index.json (or that of .bin), in their order, each
+    with the names of the tensors that lie in it.
 
     Only names of files beside the index are taken. Raises InputError.
     """
@@ -89,13 +90,17 @@ def read_index(path: Path, *, root: Path) -> tuple[str, ...]:
     places = value.get("weight_map") if isinstance(value, dict) else None
     if not isinstance(places, dict):
         raise InputError("is no index of shards: it has no weight_map", path=path)
-    names = sorted({name for name in places.values() if isinstance(name, str)})
+    shards: dict[str, list[str]] = {}
+    for tensor, file in places.items():
+        if isinstance(file, str):
+            shards.setdefault(file, []).append(tensor)
+    names = sorted(shards)
     if len(names) > MAX_SHARDS:
         raise InputError(f"names {len(names):,} files, at most {MAX_SHARDS:,} are read", path=path)
     for name in names:
         if not name or "/" in name or "\\" in name or "\0" in name or name in (".", ".."):
             raise InputError(f"names a file outside of its folder: {safe_text(name, 80)}", path=path)
-    return tuple(names)
+    return {name: tuple(shards[name]) for name in names}
 
 
 class _TwiceError(ValueError):

@@ -30,7 +30,8 @@ class Parameters:
 
     equal: the same bytes in the same dtype. rounding: within what the coarser dtype allows. converted: of the
     others that agree, those in another dtype. transposed: equal when the two axes are exchanged. values:
-    plain numbers and words (iteration, learning rate) that differ.
+    plain numbers and words (iteration, learning rate) that differ. absent: what lies in a file that cannot be
+    read.
     """
 
     n: int = 0
@@ -43,6 +44,7 @@ class Parameters:
     values: list[Place] = field(default_factory=list)
     only_target: list[Place] = field(default_factory=list)
     only_golden: list[Place] = field(default_factory=list)
+    absent: list[Place] = field(default_factory=list)
 
 
 def look_at(comparison: Comparison) -> Parameters | None:
@@ -91,6 +93,8 @@ def _sort(
         else:
             found.n_rounding += 1
         return 0
+    if reason == REASON["absent"]:
+        found.absent.append(place)
     if verdict != ERROR:
         return 0
     files = _turned(comparison, rank, row)

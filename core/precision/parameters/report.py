@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from npulse.core.findings import Finding, Related, Role, Severity
-from npulse.core.text import Lang, say
+from npulse.core.text import Lang, safe_text, say
 
 from ..explain import describe_row, location, row_figures
 from .compare import Parameters, Place
@@ -29,6 +29,7 @@ def parameter_lines(found: Parameters, lang: Lang) -> tuple[str, ...]:
         ("only-target", len(found.only_target)),
         ("only-golden", len(found.only_golden)),
         ("converted", len(found.converted)),
+        ("absent", len(found.absent)),
     )
     joint = "，" if lang == "zh" else ", "
     parts = joint.join(say(TEXTS, f"told-{name}", lang, n=n) for name, n in counted if n)
@@ -84,6 +85,9 @@ def parameter_findings(comparison: Comparison, found: Parameters, lang: Lang) ->
     if alone:
         numbers: dict[str, object] = {"target": len(found.only_target), "golden": len(found.only_golden)}
         tell(alone, "missing", "precision.unmatched", "error", "unmatched", "next-missing", numbers)
+    if found.absent:
+        files = _files(comparison, found.absent)
+        tell(found.absent, "absent", "precision.unknown", "note", "unknown", "next-absent", {"files": files})
     if found.values:
         tell(
             found.values,
@@ -102,6 +106,13 @@ _LAYOUTS: tuple[tuple[str, str, Severity, str], ...] = (
     ("shapes", "shapes", "error", "next-layout"),
     ("converted", "converted", "note", "next-note"),
 )
+
+
+def _files(comparison: Comparison, places: Sequence[Place]) -> str:
+    """The files that should hold these parameters."""
+    dumps = {id(d): d for n, _ in places for d in (comparison.ranks[n].target, comparison.ranks[n].golden)}
+    names = sorted({file for dump in dumps.values() for file in dump.absent.values()})
+    return safe_text(", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else ""), 400)
 
 
 def _distance(comparison: Comparison, place: Place) -> float:

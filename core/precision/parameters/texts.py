@@ -13,6 +13,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "told-only-target": ("{n} in the target alone", "{n} 个仅在目标侧"),
     "told-only-golden": ("{n} in the golden one alone", "{n} 个仅在标杆侧"),
     "told-converted": ("{n} in another dtype", "{n} 个 dtype 不同"),
+    "told-absent": ("{n} in a file that is missing or unreadable", "{n} 个所在文件缺失或无法读取"),
     "differ": (
         "{n} of {of} parameters have other values; by relative L2 this one most{figures}. Parameters have no order of "
         "execution: where it began cannot be read from them.",
@@ -29,6 +30,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "missing": (
         "{target} parameters are in the target alone, {golden} in the golden one alone.",
         "{target} 个参数仅在目标侧，{golden} 个参数仅在标杆侧。",
+    ),
+    "absent": (
+        "{n} parameters lie in a shard that is missing or cannot be read ({files}), as the index says: nothing is known "
+        "of them.",
+        "按索引，{n} 个参数位于缺失或无法读取的分片（{files}）中：其内容未知。",
     ),
     "converted": (
         "{n} parameters are stored in another dtype and agree within its rounding: {target} here, {golden} there.",
@@ -49,6 +55,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "next-missing": (
         "Compare the names in `related`: another prefix, another sharding, or a part that was not saved.",
         "对照 related 中的名称：前缀不同、切分不同，或有部分未保存。",
+    ),
+    "next-absent": (
+        "Copy the missing shard beside the index, then compare again.",
+        "把缺失的分片放到索引文件旁，再比较。",
     ),
     "next-note": ("Nothing to do unless it is not meant.", "如非有意则无需处理。"),
 }

@@ -156,3 +156,30 @@ def test_a_checkpoint_is_not_compared_with_a_dump(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="parameters"):
         pair_of(tmp_path / "d", checkpoint)
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_what_lies_in_a_shard_that_cannot_be_read_is_unknown_not_unmatched(
+    tmp_path: Path, damage: str
+) -> None:
+    w, v = numbers(4), numbers(4, seed=1)
+    write(tmp_path / "t/first.safetensors", {"w": w})
+    if damage == "cut":
+        (tmp_path / "t/second.safetensors").write_bytes(b"\x08")
+    index = {"weight_map": {"w": "first.safetensors", "v": "second.safetensors", "u": "second.safetensors"}}
+    (tmp_path / "t/model.safetensors.index.json").write_text(json.dumps(index))
+    found = told(tmp_path / "t", write(tmp_path / "g/model.safetensors", {"v": v, "w": w, "u": v, "x": v}))
+    assert found.verdict == "fail"  # x is nowhere
+    assert found.told == (
+        "4 parameters: 1 equal in every bit, 1 in the golden one alone, "
+        "2 in a file that is missing or unreadable",
+    )
+    missing = next(f for f in found.findings if f.rule == "precision.unmatched")
+    assert (missing.subject, missing.related) == ("x", ())
+    (absent,) = (f for f in found.findings if f.rule == "precision.unknown")
+    assert "second.safetensors" in absent.message
+    assert sorted(one.subject for one in absent.related) == ["u", "v"]
+    assert [problem.artifact for problem in found.problems] == ["second.safetensors"]
+    (golden,) = (tmp_path / "g").iterdir()
+    write(golden, {"v": v, "w": w, "u": v})
+    assert told(tmp_path / "t", golden).verdict == "incomplete"
