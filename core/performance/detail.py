@@ -125,9 +125,9 @@ def pipes_of(found: Analysed, row: int, kind: TableKind) -> list[tuple[str, floa
         return []
     groups = operators.by(kind)  # type: ignore[arg-type]
     if kind == "call":
-        line = int(groups.top.first_row[row])
-        found_ratios = [(pipe, pipe_ratio(operators.table, pipe)) for pipe in PIPES]
-        return [(p, float(v[line])) for p, v in found_ratios if v is not None and not np.isnan(v[line])]
+        call = operators.table.taken(groups.top.first_row[row : row + 1])
+        found_ratios = [(pipe, pipe_ratio(call, pipe)) for pipe in PIPES]
+        return [(p, float(v[0])) for p, v in found_ratios if v is not None and not np.isnan(v[0])]
     if groups.bounds is None:
         return []
     values = groups.bounds.ratios[row]

@@ -5,7 +5,8 @@ Each is a `Table` with units in its names; absent is what nobody recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from .operators.bound import BOUNDS
 from .operators.classes import BASES, CLASSES
 from .operators.gone import Groups
 from .operators.moved_bytes import NO_BYTES
-from .operators.top import NO_COUNT
+from .operators.top import NO_COUNT, Top
 from .ranks.advice import Ranks
 from .since import Since
 
@@ -77,6 +78,18 @@ def operators_table(
     groups = operators.by(kind)  # type: ignore[arg-type]
     top = groups.top
     n = len(top)
+    total = _us("total_us", top.total_ns, NO_NS)
+    average, median, least, most = (
+        # of a single call they are one figure, held once
+        [replace(total, name=name) for name in ("average_us", "median_us", "min_us", "max_us")]
+        if kind == "call" and operators.table is not None
+        else [
+            _floats("average_us", top.average_ns / 1000, "us"),
+            _floats("median_us", top.median_ns / 1000, "us"),
+            _us("min_us", top.min_ns, NO_NS),
+            _us("max_us", top.max_ns, NO_NS),
+        ]
+    )
     subject = Column(SUBJECT, "text", top.name, _texts(top.labels), _none_of(top.name == NO_ID))
     columns = [subject]
     if kind == "call":
@@ -87,24 +100,22 @@ def operators_table(
         )
     columns += [
         _integers("calls", top.calls, NO_COUNT),
-        _us("total_us", top.total_ns, NO_NS),
+        total,
         _floats("share_percent", top.share_percent, "percent"),
         _floats("cumulative_percent", top.cumulative_percent, "percent"),
         _floats("share_of_wall_percent", _or_nan(top.wall_percent, n), "percent"),
-        _floats("average_us", top.average_ns / 1000, "us"),
-        _floats("median_us", top.median_ns / 1000, "us"),
-        _us("min_us", top.min_ns, NO_NS),
-        _us("max_us", top.max_ns, NO_NS),
-        Column("class", "text", groups.classes.code.astype(np.int64), CLASSES),
-        Column("class_basis", "text", groups.classes.basis.astype(np.int64), BASES),
+        average,
+        median,
+        least,
+        most,
+        Column("class", "text", groups.classes.code, CLASSES),
+        Column("class_basis", "text", groups.classes.basis, BASES),
         *_bound_columns(groups, n),
         Column("core_type", "text", np.maximum(top.core, 0), _texts(top.cores), _none_of(top.core < 0)),
         _integers("block_dim", top.block_dim, NO_ID),
         *_moved_columns(groups, n),
         _change(groups, changes, kind),
-        text_column("role", [(roles or {}).get(top.label(i), "ok") for i in range(n)])
-        if n <= 100_000
-        else text_column("role", ["ok"] * n),
+        _role(top, roles or {}),
         _lines(operators, groups, n),
     ]
     if since is not None and kind != "call":
@@ -217,6 +228,18 @@ def _roles(found: Performance) -> dict[str, str]:
     return roles
 
 
+def _role(top: Top, roles: Mapping[str, str]) -> Column:
+    """The role of each group by its name. Cost: O(groups + names)."""
+    words = tuple(dict.fromkeys(("ok", *roles.values())))
+    of_name = np.zeros(max(len(top.labels), 1), np.int8)
+    codes = {name: words.index(role) for name, role in roles.items()}
+    if codes:
+        for place, name in enumerate(top.labels):
+            of_name[place] = codes.get(name, 0)
+    values = np.where(top.name < 0, np.int8(0), of_name[np.maximum(top.name, 0)])
+    return Column("role", "text", values, words)
+
+
 def _bound_columns(groups: Groups, n: int) -> tuple[Column, ...]:
     bounds = groups.bounds
     if bounds is None:
@@ -228,7 +251,7 @@ def _bound_columns(groups: Groups, n: int) -> tuple[Column, ...]:
             _floats("utilization_percent", nothing, "percent"),
         )
     return (
-        Column("bound", "text", bounds.code.astype(np.int64), BOUNDS),
+        Column("bound", "text", bounds.code, BOUNDS),
         _floats("bound_ratio", bounds.highest, "ratio"),
         _floats("utilization_percent", bounds.utilization_percent, "percent"),
     )
@@ -248,13 +271,14 @@ def _moved_columns(groups: Groups, n: int) -> tuple[Column, ...]:
 
 def _change(groups: Groups, changes: Changes | None, kind: TableKind) -> Column:
     n = len(groups.top)
+    if changes is None or kind == "call":
+        return _floats("change_percent", np.broadcast_to(np.nan, n), "percent")
     values = np.full(n, np.nan)
-    if changes is not None and kind != "call":
-        by_name = {one.name: one.time.percent for one in changes.types if one.time.verdict != "noise"}
-        for group in range(n):
-            percent = by_name.get(groups.top.label(group))
-            if percent is not None:
-                values[group] = percent
+    by_name = {one.name: one.time.percent for one in changes.types if one.time.verdict != "noise"}
+    for group in range(n):
+        percent = by_name.get(groups.top.label(group))
+        if percent is not None:
+            values[group] = percent
     return _floats("change_percent", values, "percent")
 
 

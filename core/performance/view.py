@@ -26,6 +26,8 @@ from .wall.record import Wall
 __all__ = ["SUBJECT", "PerformanceView", "performance_view"]
 
 RULER_CELLS = 80
+_MOMENT_ROWS = 20_000
+"""So many operators are put in another order within 50 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,13 @@ class PerformanceView:
     def with_kind(self, kind: TableKind) -> PerformanceView:
         """The same with another of its tables. Cost: two sorts of the operators."""
         return replace(self, kind=kind, table=performance_table(self.found, kind))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether another table takes more than a moment to make."""
+        shown = self.found.shown
+        table = shown.operators.table if shown is not None and shown.operators is not None else None
+        return table is not None and table.n_rows > _MOMENT_ROWS
 
     def next_kind(self) -> TableKind:
         """The table after this one."""

@@ -399,6 +399,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "rounds.compared": ("Two rounds side by side, every area", "两轮对比（所有面板）"),
     # ---- the performance pane ----
     "performance.reading": ("Reading profiles ...", "正在读取 profile……"),
+    "performance.ordering": ("Putting the rows in order ...", "正在整理各行……"),
     "performance.first-idle": ("first: IDLE", "首要：空闲"),
     "performance.first-communication": ("first: COMMUNICATION", "首要：通信"),
     "performance.first-compute": ("first: COMPUTE", "首要：计算"),

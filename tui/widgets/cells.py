@@ -118,6 +118,10 @@ def finite_range(column: Column) -> tuple[float, float] | None:
     values = column.values
     if not len(values) or column.kind == "text":
         return None
+    if column.absent is None:
+        low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+        if column.kind != "float" or (np.isfinite(low) and np.isfinite(high)):  # NaN counts for neither
+            return float(low), float(high)
     usable = np.isfinite(values) if column.kind == "float" else np.ones(len(values), np.bool_)
     if column.absent is not None:
         usable &= ~column.absent

@@ -169,7 +169,12 @@ def _writer(column: Column, spec: ColumnSpec) -> Formatter:
 
 def _magnitudes(column: Column) -> tuple[float, float]:
     """Smallest and largest finite magnitude that is not zero; (0, 0) where there is none."""
-    size = np.abs(column.values)
+    values = column.values
+    if column.absent is None and column.kind == "float" and len(values):
+        low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+        if 0 < low <= high < np.inf:  # nearly always: nothing has to be copied
+            return float(low), float(high)
+    size = np.abs(values)
     usable = np.isfinite(size) & (size > 0)
     if column.absent is not None:
         usable &= ~column.absent

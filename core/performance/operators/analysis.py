@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
@@ -40,11 +40,21 @@ class Operators:
     bound_ratio: float = 0.8
     advice: tuple[Advice, ...] = ()
     gone: Gone | None = None
+    _last: dict[By, Groups] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def by(self, by: By) -> Groups:
-        """The same operators grouped or ordered in another way."""
+        """The same operators grouped or ordered in another way. Cost: two sorts, once for the way that was
+        asked for last: who shows a table asks for one of its rows after another."""
         if by == "type":
             return self.types
+        found = self._last.get(by)
+        if found is None:
+            found = self._grouped(by)
+            self._last.clear()
+            self._last[by] = found
+        return found
+
+    def _grouped(self, by: By) -> Groups:
         if self.table is None or self.usable is None:
             return _of_totals(self.totals, by, self.wall_ns)
         groups = _of_table(self.table, self.usable, by, self.wall_ns, self.bound_ratio)
@@ -106,7 +116,10 @@ def operators_of(
 def _of_table(table: OperatorTable, used: Usable, by: By, wall_ns: int | None, bound_ratio: float) -> Groups:
     found = top(table, used, by, wall_ns)
     bounds = group_bounds(table, used, found, bound_ratio)
-    return Groups(found, classes_of(found, bounds.ratios), bounds, moved_of(table, used, found))
+    classes = classes_of(found, bounds.ratios)
+    if by == "call":  # the table says them itself: eight numbers a call need not be held twice
+        bounds = replace(bounds, ratios=bounds.ratios[:0])
+    return Groups(found, classes, bounds, moved_of(table, used, found))
 
 
 def _of_totals(totals: Sequence[TypeTotal], by: By, wall_ns: int | None) -> Groups:

@@ -43,7 +43,8 @@ class RowBounds:
 class GroupBounds:
     """One element a group of a `Top`, weighted by time; NaN where nothing was recorded.
 
-    ratios: (groups, pipes in the order of PIPES), raw. code int8 into BOUNDS, highest: of the busiest pipe.
+    ratios: (groups, pipes in the order of PIPES), raw; without rows where a group is one call (`pipe_ratio`
+    of its row says it). code int8 into BOUNDS, highest: of the busiest pipe.
     measured_ns: time of the calls that have counters. utilization_percent: cube_utilization(%) of the calls
     that used the cube, used_ns their time. memory_bound: that column of 310P and 910A (above 1: by memory).
     """

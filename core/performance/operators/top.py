@@ -274,7 +274,7 @@ def _calls(
         labels=labels,
         op_type=keys.codes[rows],
         op_types=keys.labels,
-        calls=np.ones(len(rows), np.int64),
+        calls=np.broadcast_to(np.int64(1), len(rows)),
         total_ns=durations,
         min_ns=durations,
         average_ns=average,

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.performance.advice import Advice
 from npulse.core.performance.detail import LEAST_RATIO, MAX_PIPES, advice_on, pipe_lines, pipes_of
+from npulse.core.performance.operators import analysis
+from npulse.core.performance.operators.bound import PIPES, pipe_ratio
 from npulse.core.performance.run_report import look, selections
+from npulse.core.performance.table import TableKind
 from npulse.core.performance.view import PerformanceView, performance_view
 from npulse.core.run.discover import discover
 
@@ -103,3 +107,47 @@ def test_a_finding_leads_to_its_row_and_back(tmp_path: Path) -> None:
         finding = view.finding(row, "en")
         assert finding.subject == subject and view.row_of(finding) == row
     assert "faster beyond the noise" in view.finding(0, "en").message
+
+
+@pytest.mark.parametrize("kind", ["call", "count", "average"])
+def test_a_row_after_another_groups_nothing_again(
+    view: PerformanceView, kind: TableKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With millions of calls that would take seconds a key."""
+    other = view.with_kind(kind)
+    expected = [(view.with_kind(kind).strip(row), pipes_at(view, kind, row)) for row in range(3)]
+    made: list[str] = []
+    monkeypatch.setattr(analysis, "top", lambda *rest: made.append("top"))
+    for row in range(3):
+        other.detail(row, "en")
+        other.evidence(row, "en", 80, False)
+        assert (other.strip(row), pipes_at(other, kind, row)) == expected[row]
+    assert made == []
+
+
+def pipes_at(view: PerformanceView, kind: TableKind, row: int) -> list[tuple[str, float]]:
+    assert view.found.shown is not None
+    return pipes_of(view.found.shown, row, kind)
+
+
+def test_pipes_of_a_single_call_are_those_of_its_line(view: PerformanceView) -> None:
+    shown = view.found.shown
+    assert shown is not None and shown.operators is not None and shown.operators.table is not None
+    table = shown.operators.table
+    lines = view.with_kind("call").table.column("line").values
+    for row in range(len(lines)):
+        (place,) = np.flatnonzero(table.line == lines[row])
+        recorded = {pipe: pipe_ratio(table, pipe) for pipe in PIPES}
+        expected = {
+            pipe: float(values[place])
+            for pipe, values in recorded.items()
+            if values is not None and not np.isnan(values[place])
+        }
+        assert dict(pipes_of(shown, row, "call")) == expected
+
+
+def test_the_role_of_a_call_is_that_of_its_name(view: PerformanceView) -> None:
+    calls = view.with_kind("call").table
+    roles = {one.subject: one.role for one in reversed(view.found.advice) if one.severity != "note"}
+    names, told = (calls.column(name).to_list(0, calls.n_rows) for name in ("subject", "role"))
+    assert told == [roles.get(name, "ok") for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,14 @@ from rich.cells import cell_len
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError
+from npulse.core.performance import view as view_module
 from npulse.core.performance.files import FileView
+from npulse.core.performance.found import Performance
 from npulse.core.performance.run_report import report_of
+from npulse.core.performance.table import TableKind
 from npulse.core.performance.window import whole_of
 from npulse.core.progress import check
+from npulse.core.table import Table
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.memory.pages import CodePage
 from npulse.tui.panes.performance import pane as pane_module
@@ -208,6 +213,31 @@ async def test_the_detail_follows_and_enter_has_all(
 
 
 # ---- tables ----
+
+
+async def test_a_large_table_is_put_in_order_beside_the_keys(
+    open_profile: OpenApp, read: Read, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_module, "_MOMENT_ROWS", 0)
+    app = open_profile(write_round(tmp_path / "run"))
+    async with app.run_test(size=MIDDLE) as pilot:
+        pane = await read(pilot)
+        makes = threading.Event()
+        make = view_module.performance_table
+
+        def made(found: Performance, kind: TableKind) -> Table:
+            assert makes.wait(30)
+            return make(found, kind)
+
+        monkeypatch.setattr(view_module, "performance_table", made)
+        await pilot.press("t")
+        await pilot.press("j")
+        assert pane.shown is not None and pane.shown.kind == "type" and pane.table.current_row == 1
+        assert app._busy.get("performance"), "it says that something is made"
+        makes.set()
+        await until(pilot, lambda: pane.shown is not None and pane.shown.kind == "call")
+        assert pane.table.view.table is pane.shown.table and pane.table.current_row == 0
+        assert not app._busy.get("performance")
 
 
 async def test_t_walks_the_tables(open_profile: OpenApp, read: Read, tmp_path: Path) -> None:

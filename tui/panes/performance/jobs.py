@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from ..instead import Nothing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.performance.files import FileTable
     from npulse.core.performance.found import Performance
@@ -23,12 +25,13 @@ def read_round(
     tools: JobTools,
     *,
     options: AnalysisOptions,
-    kind: TableKind | None = None,
+    kind: Callable[[], TableKind | None] = lambda: None,
     against: str | None = None,
 ) -> None:
     """Analyse the profiles of the round; tables are shown before the timelines are read.
 
-    kind: the table to show. against: another round to compare with, in place of the one before.
+    kind: the table to show, asked when one is made. against: another round to compare with, in place of the
+    one before.
     """
     from dataclasses import replace
 
@@ -46,7 +49,7 @@ def read_round(
         selection = replace(selection, earlier=tuple((one.round, one.artifacts) for one in others))
 
     def show(found: Performance) -> None:
-        tools.show(performance_view(found, tools.lang, kind))
+        tools.show(performance_view(found, tools.lang, kind()))
 
     show(
         look(

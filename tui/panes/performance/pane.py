@@ -70,6 +70,14 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
             self.version = version
             self.file = file
 
+    class TableReady(Message):
+        """Another of the tables has been made."""
+
+        def __init__(self, version: int, view: PerformanceView) -> None:
+            super().__init__()
+            self.version = version
+            self.view = view
+
     BINDINGS: ClassVar[list[BindingType]] = [
         *(b for b in bindings_for("performance") if b.id in _FIRST_KEYS),
         *Pane.BINDINGS,
@@ -101,7 +109,14 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
 
     def make_job(self, run: Run, round_: Round) -> Job:
         options = replace(self.options, rank=self._rank, tails=self.tails)
-        return partial(read_round, run, round_.name, options=options, kind=self._kind, against=self._against)
+        return partial(
+            read_round,
+            run,
+            round_.name,
+            options=options,
+            kind=lambda: self._kind,
+            against=self._against,
+        )
 
     def busy_text(self) -> str:
         return self.tr("performance.reading")
@@ -228,7 +243,29 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
             self.shell.notice(words, severity="warning", key=keys)
         else:
             self._kind = view.next_kind()
-            self._replace_rows(view.with_kind(self._kind), 0)
+            if view.is_large:
+                self.tell(busy=self.tr("performance.ordering"))
+                self._make_table(self.version, view, self._kind)
+            else:
+                self._replace_rows(view.with_kind(self._kind), 0)
+
+    @work(thread=True, exclusive=True, group="kind", exit_on_error=False, description="table")
+    def _make_table(self, version: int, view: PerformanceView, kind: TableKind) -> None:
+        made = view.with_kind(kind)
+        if not get_current_worker().is_cancelled:
+            self.post_message(self.TableReady(version, made))
+
+    @on(TableReady)
+    def _table_ready(self, message: TableReady) -> None:
+        made, main = message.view, self.main
+        if message.version != self.version or main is None or main is not self.shown:
+            return
+        if made.found is not main.found and main.kind != made.kind:  # more was read by now
+            self._make_table(self.version, main, made.kind)
+            return
+        if made.found is main.found:
+            self._replace_rows(made.translated(self.shell.lang) if made.lang != self.shell.lang else made, 0)
+        self.tell(busy="" if main.is_complete else self.more_text())
 
     def _replace_rows(self, view: PerformanceView | FileView, row: int) -> None:
         """Other rows: what was sorted and filtered was so for those that leave."""
