@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.msprobe.records import SCALAR, TENSOR, Dump, LeafColumns
+from npulse.core.formats.msprobe.records import OUTPUT, SCALAR, TENSOR, Dump, LeafColumns
 from npulse.core.formats.tensors import Dtype, dtype_of
 
 from .pairing import Pairing
@@ -65,8 +65,9 @@ COUNTS = frozenset(n for n in FIGURES if n.startswith(("n_", "nan_", "inf_", "no
 class Rows:
     """Mutable while a comparison runs; one entry a row of `pairing`. Only `compare.py` writes into it.
 
-    splits: rows whose sides are made of parts. carried: side code in its collective of rows in which a
-    collective of one side alone stands against the tensor of the other side that it carries. unordered: rows
+    splits: rows whose sides are made of parts. carried: side code of rows whose target leaf may have another
+    one: in its collective where a collective of one side alone stands against the tensor of the other side
+    that it carries; OUTPUT where the steps of a group make a sum that the next call is given. unordered: rows
     that agree in another order of heads, with their figures in the order in which the tensors are.
     own_tokens: rows of token ids that are those of one rank, and as they should be.
     """
@@ -165,7 +166,7 @@ def _declared(leaves: LeafColumns, row: int) -> Dtype | None:
 def new_rows(pairing: Pairing, target: Dump, golden: Dump) -> Rows:
     """Rows with nothing compared yet: verdict unknown, reason pending."""
     n = pairing.n_rows
-    return Rows(
+    rows = Rows(
         pairing,
         target,
         golden,
@@ -175,6 +176,19 @@ def new_rows(pairing: Pairing, target: Dump, golden: Dump) -> Rows:
         figures={name: np.full(n, np.nan) for name in FIGURES},
         computed={name: np.zeros(n, np.bool_) for name in FIGURES},
     )
+    rows.carried.update(_summed_behind(pairing, target, golden))
+    return rows
+
+
+def _summed_behind(pairing: Pairing, target: Dump, golden: Dump) -> dict[int, int]:
+    """Rows of groups whose golden side makes what the target's steps add up: read by the next call alone."""
+    if not pairing.groups:
+        return {}
+    both = np.flatnonzero((pairing.target_leaf >= 0) & (pairing.golden_leaf >= 0))
+    read = target.leaves.side[pairing.target_leaf[both]] != OUTPUT
+    made = golden.leaves.side[pairing.golden_leaf[both]] == OUTPUT
+    found = both[read & made & np.isin(pairing.row_call[both], [group.call for group in pairing.groups])]
+    return dict.fromkeys(found.tolist(), OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .ends import leaf_pairs
+from .gradients import Gradients, GroupCalls, gradient_pairs
 from .groups import Found
 from .keys import Keys
 from .links import Feeding
@@ -29,6 +30,10 @@ def assemble(
     together |= {ends: group for ends, group in copied.items() if ends in present}
     steps = placeholders_last(_without_members(steps, together.values()), target, golden)
     rows = LeafRows(target, golden)
+    gradients = (
+        Gradients(feeding[0], keys[0], partners.copies[0]),
+        Gradients(feeding[1], keys[1], partners.copies[1]),
+    )
     told: list[Group] = []
     sure: dict[int, float] = {}
     for call, (t, g) in enumerate(zip(*steps, strict=True)):
@@ -36,12 +41,24 @@ def assemble(
         if group is None:
             rows.add_pair(call, t, g)
             continue
-        for leaves in leaf_pairs(feeding, group.target, group.golden):
+        for leaves in _ends_of(feeding, gradients, group):
             rows.add(call, *leaves)
         told.append(Group(call, group.target, group.golden, group.fusion))
         sure[call] = group.confidence
     pairing = replace(rows.pairing(steps), groups=tuple(told))
     return _told(pairing, keys, partners, sure)
+
+
+def _ends_of(
+    feeding: tuple[Feeding, Feeding], gradients: tuple[Gradients, Gradients], group: Found
+) -> Sequence[tuple[int, int]]:
+    """Where a group is compared: its own ends, or of a backward those of its forward."""
+    if group.forward is None:
+        return leaf_pairs(feeding, group.target, group.golden)
+    forward = group.forward
+    pairs = leaf_pairs(feeding, forward.target, forward.golden)
+    target, golden = GroupCalls(forward.target, group.target), GroupCalls(forward.golden, group.golden)
+    return gradient_pairs(feeding, gradients, pairs, target, golden)
 
 
 def _without_members(steps: Steps, groups: Iterable[Found]) -> Steps:

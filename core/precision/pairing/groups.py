@@ -45,12 +45,13 @@ _LONG_RUN = 12
 
 @dataclass(slots=True)
 class Found:
-    """A group as it is found: calls of both sides in execution order."""
+    """A group as it is found: calls of both sides in execution order. forward: of a backward its forward."""
 
     target: tuple[int, ...]
     golden: tuple[int, ...]
     fusion: str
     confidence: float
+    forward: Found | None = None
 
 
 class Groups:
@@ -244,12 +245,17 @@ class Groups:
     def _reads_from(self, side: int, call: int, members: Sequence[int]) -> bool | None:
         """Whether a call reads what one of the members made; None where that is not known."""
         feeding, known = self._feeding[side], False
+        untold: set[tuple[int, ...] | None] = set()
         for leaf in feeding.reads(call):
             makers = feeding.makers(leaf)
             if any(m in members for m in makers):
                 return True
             known |= bool(makers)
-        return False if known else None
+            if not makers and not feeding.content[leaf]:
+                untold.add(feeding.shape(leaf))
+        # an index, of which no record tells what is in it
+        may_be = any(feeding.shape(leaf) in untold for m in members for leaf in feeding.writes(m))
+        return None if may_be or not known else False
 
     def _is_read(self, side: int, call: int, by: Sequence[int]) -> bool:
         """Whether one of some calls reads what a call made or what it was given, or nobody knows."""
@@ -297,10 +303,16 @@ class Groups:
         return bool(self._keys[side].direction[call] == FORWARD and not self._keys[side].is_module[call])
 
     def _add(
-        self, side: int, one: tuple[int, ...], other: tuple[int, ...], fusion: str, confidence: float
+        self,
+        side: int,
+        one: tuple[int, ...],
+        other: tuple[int, ...],
+        fusion: str,
+        confidence: float,
+        forward: Found | None = None,
     ) -> None:
         target, golden = (one, other) if side == 0 else (other, one)
-        self.found.append(Found(target, golden, fusion, confidence))
+        self.found.append(Found(target, golden, fusion, confidence, forward))
         self._taken[0].update(target)
         self._taken[1].update(golden)
         self._partners.add(target[-1], golden[-1])
@@ -332,7 +344,7 @@ class Groups:
                 bases = [int(keys.base[call]) for call in (*calls, *again)]
                 both.append(tuple(sorted(c for base in bases for c in by_base[side].pop(base, ()))))
             if all(both):
-                self._add(0, both[0], both[1], group.fusion, group.confidence)
+                self._add(0, both[0], both[1], group.fusion, group.confidence, group)
 
     # -- what is in no table --------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "dropout": ("npu_dropout", "dropoutext", "dropout2d"),
     "embedding": ("npu_embedding", "gather_embedding", "wordembedding"),
     "div": ("realdiv",),
+    "floor_divide": ("floordiv", "floordivide"),
     "cross_entropy": ("npu_cross_entropy_loss", "cross_entropy_loss"),
     "scaled_dot_product_attention": ("npu_fusion_attention", "npu_fusion_attention_v2",
         "flash_attention_score", "flash_attn_func", "npu_prompt_flash_attention", "npu_incre_flash_attention",

@@ -309,8 +309,8 @@ class Net:
         """dump.json, construct.json and the tensors of one rank."""
         kinds = {"L1": ("api",), "L0": ("module",), "mix": ("api", "module")}[level]
         names = [n for n in self.order if self.entries[n]["kind"] in kinds]
+        (folder / "dump_tensor_data" if mode == "tensor" else folder).mkdir(parents=True, exist_ok=True)
         body = {n: self._body(self.entries[n], folder, mode) for n in names}
-        folder.mkdir(parents=True, exist_ok=True)
         task = "tensor" if mode == "tensor" else "statistics"
         header = {"task": task, "level": level, "framework": "pytorch", "dump_data_dir": None, "data": body}
         (folder / "dump.json").write_text(json.dumps(header, indent=1))
@@ -344,7 +344,6 @@ class Net:
         if mode == "tensor":
             record["data_name"] = f"{name}.npy"
             path = folder / "dump_tensor_data" / record["data_name"]
-            path.parent.mkdir(parents=True, exist_ok=True)
             buffer = io.BytesIO()
             np.save(buffer, x)
             path.write_bytes(buffer.getvalue())
