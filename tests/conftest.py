@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -53,6 +57,30 @@ def pytest_configure() -> None:
     named = os.environ.get("NPULSE_SHARED")
     if named and not _is_shared(Path(named)):
         raise pytest.UsageError(f"NPULSE_SHARED={named}: no folder with samples/ and cases/ in it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Tests are collected once and kept to the end: the garbage collector does not go through them again."""
+    gc.disable()
+    try:
+        _load_share(session.config)
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def _load_share(config: pytest.Config) -> None:
+    """Each worker begins with modules of its own: it finds the others rewritten and compiled by theirs,
+    where all of them would do the same work at the same time. Errors are told when modules are collected."""
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker is None or config.args != ["tests"]:
+        return
+    modules = sorted((REPO / "tests").rglob("test_*.py"))
+    for path in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with suppress(Exception, pytest.skip.Exception):
+            import_module(".".join(path.relative_to(REPO).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,7 +19,6 @@ import pytest_asyncio
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
 
-HERE = Path(__file__).parent
 NEEDS_CHROMIUM = "needs chromium"  # the word that tests/conftest.py looks for
 _FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -44,7 +43,7 @@ class Seen:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith("tests/browser/"):
             item.add_marker(pytest.mark.xdist_group("browser"))
             if isinstance(item, pytest.Function) and pytest_asyncio.is_async_test(item):
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
