@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import UsageError
-from .table import Column, Order, Table
+from .progress import IsCancelled, Progress, ProgressCallback, check, ignore_progress, never_cancelled
+from .table import LABELS_AT_ONCE, Column, Order, Table
 
 Mask = npt.NDArray[np.bool_]
 
@@ -53,33 +54,68 @@ def parse(text: str) -> tuple[Term, ...]:
     return tuple(terms)
 
 
-def matching_rows(table: Table, text: str) -> Order:
-    """Row numbers, ascending, that satisfy every term. UsageError names an unknown column.
+def matching_rows(
+    table: Table,
+    text: str,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Order:
+    """Row numbers, ascending, that satisfy every term. UsageError names an unknown column. Raises Cancelled.
 
     Each distinct text is looked at once, so cost is O(rows + distinct texts).
     """
     mask = np.ones(table.n_rows, np.bool_)
-    for term in parse(text):
-        found = _matches(table, term)
+    terms = [(term, _columns(table, term)) for term in parse(text)]
+    texts = sum(len(column.labels or ()) for _, columns in terms for column in columns)
+    walk = _Walk(texts, progress, is_cancelled)
+    for term, columns in terms:
+        check(is_cancelled)
+        found = _matches(table, term, columns, walk)
         mask &= ~found if term.negated else found
     return np.flatnonzero(mask).astype(np.int64)
 
 
-def _matches(table: Table, term: Term) -> Mask:
+class _Walk:
+    """Labels looked at, some at a time: how far, and whether anybody still waits."""
+
+    def __init__(self, total: int, progress: ProgressCallback, is_cancelled: IsCancelled) -> None:
+        self._done, self._total = 0, total
+        self._progress, self._is_cancelled = progress, is_cancelled
+
+    def hits(self, labels: Sequence[str], is_hit: Callable[[str], bool]) -> list[bool]:
+        found: list[bool] = []
+        for start in range(0, len(labels), LABELS_AT_ONCE):
+            check(self._is_cancelled)
+            self._progress(Progress("filter", self._done, self._total, "texts"))
+            part = labels[start : start + LABELS_AT_ONCE]
+            found += map(is_hit, part)
+            self._done += len(part)
+        return found
+
+
+def _columns(table: Table, term: Term) -> list[Column]:
+    """The columns that a term is about: every one with texts where it names none."""
+    if term.column is None:
+        return [column for column in table.columns if column.labels is not None]
+    return [_column(table, term.column)]
+
+
+def _matches(table: Table, term: Term, columns: Sequence[Column], walk: _Walk) -> Mask:
     if term.column is None:
         mask = np.zeros(table.n_rows, np.bool_)
-        for column in table.columns:
-            if column.labels is not None:
-                mask |= _contains(column, term.value)
+        for column in columns:
+            mask |= _contains(column, term.value, walk)
         return mask
-    column = _column(table, term.column)
+    (column,) = columns
     if column.labels is not None:
         if term.op in ("<", "<=", ">", ">="):
             raise UsageError(
                 f"filter: column {column.name} holds text, which is neither below nor above '{term.value}'",
                 hint=f"{column.name}:WORD for a part, {column.name}=TEXT for the whole",
             )
-        result = _contains(column, term.value) if term.op == ":" else _equals(column, term.value)
+        looked_for = _contains if term.op == ":" else _equals
+        result = looked_for(column, term.value, walk)
         if term.op == "!=":
             result = ~result
     else:
@@ -114,18 +150,18 @@ def _column(table: Table, name: str) -> Column:
     raise UsageError(f"filter: no column '{name}'", hint="columns: " + ", ".join(close or names))
 
 
-def _contains(column: Column, word: str) -> Mask:
-    assert column.labels is not None
+def _contains(column: Column, word: str, walk: _Walk) -> Mask:
     needle = word.casefold()
-    return _of_labels(column, [needle in label.casefold() for label in column.labels])
+    return _of_labels(column, lambda label: needle in label.casefold(), walk)
 
 
-def _equals(column: Column, word: str) -> Mask:
+def _equals(column: Column, word: str, walk: _Walk) -> Mask:
+    wanted = word.casefold()
+    return _of_labels(column, lambda label: label.casefold() == wanted, walk)
+
+
+def _of_labels(column: Column, is_hit: Callable[[str], bool], walk: _Walk) -> Mask:
     assert column.labels is not None
-    return _of_labels(column, [label.casefold() == word.casefold() for label in column.labels])
-
-
-def _of_labels(column: Column, hits: Sequence[bool]) -> Mask:
-    table = np.array(hits, np.bool_)
+    table = np.array(walk.hits(column.labels, is_hit), np.bool_)
     mask: Mask = table[column.values] if len(table) else np.zeros(len(column.values), np.bool_)
     return mask if column.absent is None else mask & ~column.absent

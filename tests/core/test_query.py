@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.errors import UsageError
+from npulse.core.errors import Cancelled, UsageError
+from npulse.core.progress import Progress
 from npulse.core.query import Term, matching_rows, parse
-from npulse.core.table import Column, Table, sort_order, text_column
+from npulse.core.table import LABELS_AT_ONCE, Column, Table, sort_order, text_column
 
 NAN = float("nan")
 TABLE = Table(
@@ -166,3 +167,16 @@ def test_a_negated_filter_is_the_rest(values: list[tuple[str | None, float | Non
     other = text[1:] if text.startswith("-") else "-" + text
     both = [*matching_rows(table, text).tolist(), *matching_rows(table, other).tolist()]
     assert sorted(both) == list(range(table.n_rows))
+
+
+def test_a_filter_over_many_texts_can_be_stopped_and_says_how_far_it_is() -> None:
+    labels = [f"Functional.linear.{i}.forward" for i in range(LABELS_AT_ONCE + 5)]
+    table = Table("t", (Column("x", "text", np.arange(len(labels)), labels),))
+    told: list[Progress] = []
+    found = matching_rows(table, "linear.2000 x:forward", progress=told.append)
+    assert found.tolist() == [i for i in range(len(labels)) if "linear.2000" in labels[i]]
+    assert [(one.done, one.total) for one in told] == [
+        (done, 2 * len(labels)) for done in (0, LABELS_AT_ONCE, len(labels), len(labels) + LABELS_AT_ONCE)
+    ]
+    with pytest.raises(Cancelled):
+        matching_rows(table, "linear", is_cancelled=lambda: True)

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.table import Column, Table, sort_order, text_column
+from npulse.core.errors import Cancelled
+from npulse.core.progress import Progress
+from npulse.core.table import LABELS_AT_ONCE, Chained, Column, Table, label_ranks, sort_order, text_column
 
 NAN = float("nan")
 
@@ -101,3 +103,36 @@ def test_order_is_stable_complete_and_sorted(
         return False, -value if descending else value
 
     assert order == sorted(within.tolist(), key=key)
+
+
+ENDS = st.sampled_from(["", "\0", "a", "\ue000", "\ud800", "\U00010000", "\u4e2d"])
+LABEL = st.builds(lambda n, end, more: "x" * n + end + more, st.integers(60, 66), ENDS, ENDS)
+
+
+@given(st.one_of(st.lists(LABEL, max_size=12), st.lists(st.text(max_size=4), max_size=12)))
+def test_labels_are_ranked_by_code_points(labels: list[str]) -> None:
+    """Also those that begin with the same bytes, end in the middle of a character, or with NUL."""
+    order = sorted(range(len(labels)), key=lambda place: labels[place])
+    expected = [order.index(place) for place in range(len(labels))]
+    assert label_ranks(labels)[: len(labels)].tolist() == expected
+
+
+@given(
+    st.lists(st.lists(st.text(max_size=3), max_size=3), max_size=4), st.integers(-9, 9), st.integers(-9, 9)
+)
+def test_chained_labels_are_cut_like_a_list(parts: list[list[str]], start: int, stop: int) -> None:
+    chained = Chained(tuple(parts), tuple(np.cumsum([0, *map(len, parts)]).tolist()))
+    whole = [label for part in parts for label in part]
+    assert list(chained[start:stop]) == whole[start:stop]
+    assert list(chained[start:stop:2]) == whole[start:stop:2] and list(chained) == whole
+
+
+def test_a_sort_of_many_texts_can_be_stopped_and_says_how_far_it_is() -> None:
+    labels = [f"Functional.linear.{i}.forward" for i in range(2 * LABELS_AT_ONCE + 1)]
+    table = Table("t", (Column("x", "text", np.arange(len(labels)), labels),))
+    told: list[Progress] = []
+    order = sort_order(table, "x", descending=True, progress=told.append)
+    assert order.tolist() == sorted(range(len(labels)), key=lambda i: labels[i], reverse=True)
+    assert [one.done for one in told] == [0, LABELS_AT_ONCE, 2 * LABELS_AT_ONCE]
+    with pytest.raises(Cancelled):
+        sort_order(table, "x", is_cancelled=lambda: True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -11,7 +12,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import get_current_worker
 
-from npulse.core.errors import InputError, UsageError
+from npulse.core.errors import Cancelled, InputError, UsageError
+from npulse.core.progress import Progress
 from npulse.core.text import Lang
 
 from ..screens.columns import ColumnsPage, ColumnWords, FindColumnPage
@@ -19,7 +21,7 @@ from ..screens.entry import Entry
 from ..screens.export import ExportPage
 from ..widgets.virtual_table import VirtualTable
 from .base import ViewState
-from .job_pane import JobPane
+from .job_pane import PROGRESS_PAUSE_S, JobPane, progress_text
 from .order import order_rows
 
 if TYPE_CHECKING:
@@ -44,9 +46,18 @@ class TableKeys(JobPane):
             self.order = order
             self.trouble = trouble
 
+    class Ordering(Message):
+        """How far the order of a view is, where it takes longer than a moment."""
+
+        def __init__(self, view: object, text: str) -> None:
+            super().__init__()
+            self.view = view
+            self.text = text
+
     def __init__(self, area: str) -> None:
         super().__init__(area)
         self._order: Order | None = None
+        self._is_ordering = False
         self._trouble = ""
         self._filter_timer: Timer | None = None
         self._before_filter = ViewState()
@@ -153,16 +164,41 @@ class TableKeys(JobPane):
 
     @work(thread=True, exclusive=True, group="view", exit_on_error=False, description="order")
     def _order_rows(self, table: Table, view: ViewState) -> None:
-        order, trouble = order_rows(table, view)
-        if not get_current_worker().is_cancelled:
+        worker = get_current_worker()
+        began_s = told_s = monotonic()
+
+        def tell(progress: Progress) -> None:
+            nonlocal told_s
+            if monotonic() - told_s >= PROGRESS_PAUSE_S:
+                told_s = monotonic()
+                self.post_message(self.Ordering(view, progress_text(progress, max(told_s - began_s, 0.001))))
+
+        try:
+            order, trouble = order_rows(table, view, progress=tell, is_cancelled=lambda: worker.is_cancelled)
+        except Cancelled:
+            return
+        if not worker.is_cancelled:
             self.post_message(self.OrderReady(table, view, order, trouble))
+
+    @on(Ordering)
+    def _take_ordering(self, message: Ordering) -> None:
+        if message.view is self.view:
+            self._is_ordering = True
+            self.tell(busy=message.text)
 
     @on(OrderReady)
     def _take_order(self, message: OrderReady) -> None:
         if message.table is not self.shown_table() or message.view is not self.view:
             return  # other rows are shown by now
         self._order, self._trouble = message.order, message.trouble
+        if self._is_ordering:
+            self._is_ordering = False
+            self.tell(busy=self.still_busy_text())
         self.show_rows()
+
+    def still_busy_text(self) -> str:
+        """What the header says once the rows are in order: "" where nothing else is going on."""
+        return ""
 
     # ---- columns ----
 

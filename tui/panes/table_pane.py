@@ -222,6 +222,9 @@ class TablePane(LiveRows, Generic[ViewT]):
             assert self._origin is not None
             self._show_detail(now, is_same=row is not None and int(self._origin[now]) == row)
 
+    def still_busy_text(self) -> str:
+        return "" if self.shown is None or self.shown.is_complete else self.more_text()
+
     def more_text(self) -> str:
         """What the header says while the same rows will come again with more figures."""
         return self.busy_text()

@@ -194,9 +194,9 @@ async def test_filter_is_applied_once_for_keys_in_a_row(
     asked: list[str] = []
     order_rows = order.order_rows
 
-    def count(table: Any, view: Any) -> Any:
+    def count(table: Any, view: Any, **steering: Any) -> Any:
         asked.append(view.filter)
-        return order_rows(table, view)
+        return order_rows(table, view, **steering)
 
     monkeypatch.setattr(table_keys, "order_rows", count)
     app = open_app(write_pair(tmp_path / "run"))
