@@ -73,6 +73,13 @@ def read_sides(
     return read(target, pair.root_of("target")), read(golden, pair.root_of("golden"))
 
 
+def paired(pair: CapturePair, target: Dump, golden: Dump, pair_calls: PairCalls) -> Pairing:
+    """The calls of two dumps of a pair, paired as a comparison pairs them."""
+    sides = LiveRank(target), LiveRank(golden)
+    hierarchies = _Hierarchies(pair, sides, None, [])
+    return pair_calls(target, golden, Beside(hierarchies.both, _stacks_of_both(pair, sides)))
+
+
 def load(
     pair: CapturePair,
     target: Artifact,

@@ -45,7 +45,7 @@ class Lifted:
 
 
 def find_reference(name: CallName) -> Reference | None:
-    """By API or module class; backward calls have none."""
+    """By API or module class; of backward calls see `backward.find_gradient`."""
     if name.direction != "forward":
         return None
     if name.kind == "module":
@@ -54,10 +54,10 @@ def find_reference(name: CallName) -> Reference | None:
     return next((r for part in parts if (r := reference_of_api(plain_api(part))) is not None), None)
 
 
-def check_call(
+def check_forward(
     dump: Dump, call: int, root: Path, *, rank: int | None = None, step: int | None = None, side: str = ""
 ) -> Check:
-    """Compute a call again. root: the run that its files lie in."""
+    """Compute a forward call again. root: the run that its files lie in."""
     given = given_of(dump, call, root)
     blank = Check(given.name.full, rank, step, side, "", "unknown", problems=given.problems)
     reference = find_reference(given.name)
@@ -109,9 +109,8 @@ def refused(given: Given) -> Why | None:
     lost = [one for value in values for one in _lost_in(value)]
     if any(one.what == "large" for one in (*lost, *_lost_outputs(given))):
         return "too-large"
-    if any(one.what == "tensor" for one in lost):
-        return "unreadable" if given.problems else "missing"
-    if not any(isinstance(one, Tensor) for one in given.outputs):
+    has_output = any(isinstance(one, Tensor) for one in given.outputs)
+    if any(one.what == "tensor" for one in lost) or not has_output:
         return "unreadable" if given.problems else "missing"
     if any(one.what in ("complex", "integers beyond 2^53") for one in lost):
         return "unsupported"
@@ -216,7 +215,7 @@ def _made(given: Given) -> list[Tensor]:
     return [one for one in given.outputs if isinstance(one, Tensor)]
 
 
-def _own(inside: Inside) -> Inside:
+def own_inside(inside: Inside) -> Inside:
     """The operator's own dtype: float32 inside, rounded to the output's dtype in the end."""
     carrier = "float64" if inside.roundoff <= FLOAT64 else "float32"
     return Inside(inside.roundoff, inside.floor, carrier, is_plain=True)
@@ -234,7 +233,7 @@ def _compared(
     owns: Sequence[Number | None] = [None] * len(truths)
     if with_own:
         inside = next((n.inside for n in _numbers_in(numbers)), Inside(FLOAT32))
-        owns = _outputs_of(function, lifted.numbers(_own(inside)))
+        owns = _outputs_of(function, lifted.numbers(own_inside(inside)))
     pairs = zip(given.outputs, truths, owns, strict=False)
     return tuple(
         compare(made, truth, own)
@@ -292,7 +291,7 @@ def _unchecked(given: Given, outputs: Sequence[OutputCheck]) -> tuple[str, ...]:
 
 def _as_exact_as_likely(done: Check, lifted: Lifted, given: Given, inside: Inside) -> Check:
     """A sum within its proven bound may still be far less exact than float32 inside all but certainly is."""
-    if not lifted.reference.accumulates or inside.roundoff != FLOAT32 or not _half_of(given):
+    if not lifted.reference.accumulates or inside.roundoff != FLOAT32 or not half_of(given):
         return replace(done, outcome="within")
     likely = replace(inside, is_likely=True)
     with np.errstate(all="ignore"):
@@ -311,7 +310,7 @@ def _with_own(outputs: Sequence[OutputCheck], known: Sequence[OutputCheck]) -> t
     )
 
 
-def _half_of(given: Given) -> str:
+def half_of(given: Given) -> str:
     """The coarsest of the dtypes float16 and bfloat16 in a call; "" for neither."""
     names = {t.dtype.name for t in (*given.tensors(), *_made(given))}
     return next((name for name in ("bfloat16", "float16") if name in names), "")
@@ -326,23 +325,28 @@ def _explained(done: Check, lifted: Lifted, given: Given, inside: Inside) -> Che
     for variant in variants:
         n_tried += 1
         outputs = _of_variant(variant, reference, numbers, given, lifted)
-        if _fits(outputs):
+        if fits(outputs):
             if variant.is_free or variant.is_call and given.has_attributes:
                 return replace(done, outcome="within", outputs=outputs, words=variant.words, tried=n_tried)
             outcome: Any = "call" if variant.is_call else "implementation"
             return replace(done, outcome=outcome, words=variant.words, tried=n_tried)
-    half = _half_of(given)
+    half = half_of(given)
     if reference.accumulates and half:
-        roundoff = FLOAT16 if half == "float16" else BFLOAT16
-        coarse = Inside(roundoff, 2.0**-24 if half == "float16" else 2.0**-126, is_typical=True)
+        coarse = coarse_inside(half)
         with np.errstate(all="ignore"):
             outputs = _compared(reference.function, lifted.numbers(coarse), given, lifted)
-        if _fits(outputs):
+        if fits(outputs):
             return replace(done, outcome="coarse", detail=half, tried=n_tried)
     return replace(done, outcome="implementation", tried=n_tried)
 
 
-def _fits(outputs: Sequence[OutputCheck]) -> bool:
+def coarse_inside(half: str) -> Inside:
+    """How an implementation computes that keeps its sums in half precision."""
+    is_float16 = half == "float16"
+    return Inside(FLOAT16 if is_float16 else BFLOAT16, 2.0**-24 if is_float16 else 2.0**-126, is_typical=True)
+
+
+def fits(outputs: Sequence[OutputCheck]) -> bool:
     """Whether all is within, and something could have been beyond."""
     within = all(one.is_within for one in outputs)
     return within and not all(one.says_nothing for one in outputs)

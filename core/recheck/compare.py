@@ -67,6 +67,7 @@ def bounds_of(truth: Number, dtype: Dtype) -> Floats:
     and what was left inside. A value that the dtype holds and that needed no rounding is expected as it is.
     """
     error = np.broadcast_to(np.asarray(truth.error, np.float64), truth.value.shape)
+    error = np.where(np.isnan(error), np.inf, error)  # 0 times a bound that says nothing
     if dtype.kind in ("int", "bool"):
         return error if truth.is_integer else error + 0.5
     if dtype.mantissa_bits >= 52:

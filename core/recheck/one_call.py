@@ -19,7 +19,7 @@ from .quant.of_call import study_of_call
 from .report import Rechecked
 
 Checker = Callable[..., Check]
-"""As `check.check_call`: `foreign.References`, which knows plug-ins, torch and the user's function too."""
+"""As `call.check_call`: `foreign.References`, which knows plug-ins, torch and the user's function too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +78,5 @@ def computed(
         problems = () if told.problems else (Problem.from_error(error, one.artifact),)
     byte = int(one.dump.calls.byte[one.call])
     where = None if byte < 0 else byte
-    return Rechecked(told, other, has_golden, one.artifact, where, study, asking.is_study), problems
+    made = Rechecked(told, other, has_golden, one.artifact, where, study, asking.is_study, str(one.root))
+    return made, problems

@@ -21,6 +21,8 @@ MODULES = (
     *("attention", "quantised"),
 )
 """The modules of `references/`."""
+GRADIENTS = ("linear", "elementwise", "norms", "activations", "lookup")
+"""The modules of `gradients/`, which says how they are written."""
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Arguments = Mapping[str, Any]
@@ -97,6 +99,7 @@ IGNORED = frozenset(
 
 _by_api: dict[str, Reference] = {}
 _by_class: dict[str, Reference] = {}
+_gradients: dict[str, Reference] = {}
 
 
 def reference(
@@ -118,16 +121,42 @@ def reference(
     return register
 
 
+def gradient(*names: str, accumulates: bool = False) -> Callable[[FunctionT], FunctionT]:
+    """Registers a function for the backward calls of API names (as `plain_api` has them)."""
+
+    def register(function: FunctionT) -> FunctionT:
+        made = Reference(names[0], function, accumulates=accumulates)
+        for key in names:
+            assert key not in _gradients, f"two gradients for {key}"
+            _gradients[key] = made
+        return function
+
+    return register
+
+
 @cache
 def _load() -> None:
-    for module in MODULES:
-        import_module(f".references.{module}", __package__)
+    for folder, modules in (("references", MODULES), ("gradients", GRADIENTS)):
+        for module in modules:
+            import_module(f".{folder}.{module}", __package__)
 
 
 def reference_of_api(api: str) -> Reference | None:
     """By the plain name of an API ("add", "npu_rms_norm")."""
     _load()
     return _by_api.get(api)
+
+
+def gradient_of_api(api: str) -> Reference | None:
+    """The reference of an API's backward calls, by its plain name."""
+    _load()
+    return _gradients.get(api)
+
+
+def known_gradients() -> tuple[str, ...]:
+    """All API names whose backward calls there is a reference for, sorted."""
+    _load()
+    return tuple(sorted(_gradients))
 
 
 def reference_of_class(name: str) -> Reference | None:

@@ -22,9 +22,11 @@ SHOWN_CALLS = 6
 
 @dataclass(frozen=True, slots=True)
 class Rechecked:
-    """A call computed again. golden: the same of the golden side's call of that name, from its own inputs.
+    """A call computed again. golden: the same of the golden side's call that
+    stands against it, from its own inputs.
     artifact: the dump, as it is named in the run. has_golden: whether there is a golden side. study: what
-    int8 does to its activation, where it quantises one. is_asked: whether the user asked for that study."""
+    int8 does to its activation, where it quantises one. is_asked: whether the user asked for that study.
+    run: the folder that holds the dump."""
 
     check: Check
     golden: Check | None = None
@@ -33,6 +35,7 @@ class Rechecked:
     byte: int | None = None
     study: Study | None = None
     is_asked: bool = False
+    run: str = ""
 
     @property
     def is_study_alone(self) -> bool:
@@ -41,7 +44,7 @@ class Rechecked:
 
     def lines(self, lang: Lang) -> tuple[str, ...]:
         """All that is said of it, for people."""
-        lines = lines_of(self.check, self.golden, lang, has_golden=self.has_golden)
+        lines = lines_of(self.check, self.golden, lang, run=self.run, has_golden=self.has_golden)
         return lines if self.study is None else (*lines, *lines_of_study(self.study, lang))
 
 
@@ -99,7 +102,7 @@ def _counts(found: Sequence[Rechecked]) -> dict[str, int]:
 
 
 def _told(one: Rechecked, lang: Lang, *, is_brief: bool) -> list[str]:
-    lines = lines_of(one.check, one.golden, lang, has_golden=one.has_golden)
+    lines = lines_of(one.check, one.golden, lang, run=one.run, has_golden=one.has_golden)
     told = [lines[0] + _place(one.check)]
     if not is_brief:
         told += (f"  {line}" for line in lines[1:])
@@ -128,7 +131,7 @@ def _finding(one: Rechecked, lang: Lang) -> Finding:
         role="origin" if is_wrong else "unknown",
         subject=check.call,
         message=outcome_text(check, lang),
-        next_step=next_text(check, lang),
+        next_step=next_text(check, lang, one.run),
         source=check.source,
         figures=_figures(one),
         location=Location(one.artifact or None, check.rank, check.step, byte=one.byte),

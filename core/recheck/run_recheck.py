@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.calls.apis import plain_api
 from npulse.core.calls.captures import read_capture
@@ -17,6 +20,8 @@ from npulse.core.files import shown_path
 from npulse.core.findings import Problem, Report
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import Dump
+from npulse.core.precision.by_hand.mapping import way_to_pair
+from npulse.core.precision.captured import paired
 from npulse.core.progress import (
     IsCancelled,
     Progress,
@@ -57,7 +62,10 @@ class RecheckReport:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A rank and step of the side that is asked for, and its counterpart of the golden side."""
+    """A rank and step of the side that is asked for, and its counterpart of the golden side.
+
+    pair: the pair that both belong to, None without a counterpart.
+    """
 
     artifact: Artifact
     side: str
@@ -65,6 +73,7 @@ class Place:
     golden: Artifact | None = None
     golden_root: Path = Path()
     declared: Declared = Declared()
+    pair: CapturePair | None = None
 
 
 def recheck(
@@ -113,7 +122,7 @@ def recheck(
             n_fitting += len(fitting)
             fitting = fitting[: MAX_CALLS - len(found)]
             if fitting:
-                found += _of_place(place, dump, fitting, asking, problems, progress)
+                found += _of_place(place, dump, fitting, asking, asked, problems, progress)
         problems += references.problems
     if not found and not problems:
         raise _no_call(opened, operator, sorted(names))
@@ -135,6 +144,7 @@ def _of_place(
     dump: Dump,
     calls: Sequence[int],
     asking: Asking,
+    options: AnalysisOptions,
     problems: list[Problem],
     progress: ProgressCallback,
 ) -> Iterator[Rechecked]:
@@ -142,7 +152,7 @@ def _of_place(
     if place.golden is not None:
         golden = replace(place, artifact=place.golden, root=place.golden_root)
         golden_dump = _read(golden, problems, progress, asking.is_cancelled)
-    at = {} if golden_dump is None else {name: i for i, name in enumerate(golden_dump.calls.names)}
+    counterparts = _counterparts(place, dump, golden_dump, options)
     names = [dump.calls.names[call] for call in calls]
     stacks = stacks_of(dump, place.root, [], lambda path: shown_path(path, place.root), only=names)
     rank, step = place.artifact.rank, place.artifact.step
@@ -151,13 +161,25 @@ def _of_place(
         progress(Progress("recheck", n_done, len(calls), "calls"))
         one = OneCall(dump, call, place.root, rank, step, place.side, place.artifact.relative)
         other = None
-        if golden_dump is not None and place.golden is not None and name in at:
-            where = place.golden.relative
-            other = OneCall(golden_dump, at[name], place.golden_root, rank, step, "golden", where)
+        if golden_dump is not None and place.golden is not None and counterparts[call] >= 0:
+            where, at = place.golden.relative, int(counterparts[call])
+            other = OneCall(golden_dump, at, place.golden_root, rank, step, "golden", where)
         frames = () if stacks is None else stacks.frames(name)
         told, unread = computed(one, other, asking, frames, has_golden=place.golden is not None)
         problems += [problem for problem in unread if problem not in problems]
         yield told
+
+
+def _counterparts(
+    place: Place, dump: Dump, golden: Dump | None, options: AnalysisOptions
+) -> npt.NDArray[np.int64]:
+    """For each call the golden one that stands against it in a comparison (of a group its last), else -1."""
+    n = len(dump.calls.names)
+    if golden is None or place.pair is None:
+        return np.full(n, -1, np.int64)
+    pairing = paired(place.pair, dump, golden, way_to_pair(options.pairing, options.mappings)[0])
+    steps = pairing.steps_of(n, is_target=True)
+    return np.where(steps >= 0, pairing.golden_call[steps], -1)
 
 
 def _read(
@@ -228,7 +250,7 @@ def _of_pair(pair: CapturePair, side: str | None) -> Iterator[Place]:
             yield Place(target, "target", pair.target_root)
         else:
             other = golden if golden.kind in KINDS else None
-            yield Place(target, "target", pair.target_root, other, pair.golden_root, pair.declared)
+            yield Place(target, "target", pair.target_root, other, pair.golden_root, pair.declared, pair)
 
 
 def calls_that_fit(dump: Dump, operator: str) -> list[int]:

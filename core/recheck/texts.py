@@ -73,10 +73,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "golden-wrong": ("golden: {text}", "golden：{text}"),
     "golden-unknown": ("golden: cannot be told: {text}", "golden：无法判断：{text}"),
-    "golden-none": ("golden: has no call of that name", "golden：没有同名调用"),
+    "golden-none": ("golden: no call stands against it", "golden：没有与之对应的调用"),
     "source": ("called at {line}", "调用处 {line}"),
     "no-reference": ("no reference for this operator", "没有该算子的参考实现"),
-    "backward": ("no reference for backward calls", "没有反向调用的参考实现"),
+    "backward": ("no reference for the backward calls of this operator", "没有该算子反向调用的参考实现"),
     "random": ("its output is random: there is nothing to compare it with", "输出是随机的，没有可比较的对象"),
     "missing": ("tensors were not dumped: {names}", "以下张量未采集：{names}"),
     "unreadable": ("tensors cannot be read: {names}", "以下张量无法读取：{names}"),
@@ -110,8 +110,8 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         '采集该调用的张量：msprobe config.json 设 task 为 tensor、list 为 ["{call}"]；可用 npulse config new 生成',
     ),
     "next-no-reference": (
-        "give one: npulse recheck {call} RUN --reference FILE.py:FUNCTION",
-        "自行提供：npulse recheck {call} RUN --reference FILE.py:FUNCTION",
+        "give one: npulse recheck {call} {run} --reference FILE.py:FUNCTION",
+        "自行提供：npulse recheck {call} {run} --reference FILE.py:FUNCTION",
     ),
     "next-unsupported": (
         "give a reference of your own with --reference FILE.py:FUNCTION",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Sequence
 
 from npulse.core.figures import number, size_text
@@ -105,7 +106,7 @@ def figures_lines(check: Check, lang: Lang) -> list[str]:
 
 
 def golden_text(golden: Check | None, lang: Lang) -> str:
-    """What the golden side's call of the same name gives from its own inputs."""
+    """What the golden side's call that stands against it gives from its own inputs."""
     if golden is None:
         return say(TEXTS, "golden-none", lang)
     text = outcome_text(golden, lang)
@@ -116,17 +117,20 @@ def golden_text(golden: Check | None, lang: Lang) -> str:
     return say(TEXTS, "golden-wrong", lang, text=text)
 
 
-def next_text(check: Check, lang: Lang) -> str:
-    """What to do about it; "" where there is nothing."""
+def next_text(check: Check, lang: Lang, run: str) -> str:
+    """What to do about it; "" where there is nothing. run: the folder that a command line names."""
     if check.outcome == "within":
         return ""
     if check.outcome != "unknown":
         return say(TEXTS, f"next-{check.outcome}", lang, words=check.words[lang == "zh"])
     key = {"does-not-fit": "unsupported", "failed": "unsupported", "": "missing"}.get(check.why, check.why)
-    return say(TEXTS, f"next-{key}", lang, call=safe_text(check.call))
+    values = {"call": safe_text(check.call), "run": safe_text(shlex.quote(run))}
+    return say(TEXTS, f"next-{key}", lang, **values)
 
 
-def lines_of(check: Check, golden: Check | None, lang: Lang, *, has_golden: bool = False) -> tuple[str, ...]:
+def lines_of(
+    check: Check, golden: Check | None, lang: Lang, *, run: str, has_golden: bool = False
+) -> tuple[str, ...]:
     """All that is said of a call: outcome first, then figures, the golden side, what to do."""
     lines = [f"{safe_text(check.call)}: {outcome_text(check, lang)}", *figures_lines(check, lang)]
     if has_golden:
@@ -134,7 +138,7 @@ def lines_of(check: Check, golden: Check | None, lang: Lang, *, has_golden: bool
     if check.source:
         place = _PLACE.match(check.source)  # its text may hold names that are to be hidden
         lines.append(say(TEXTS, "source", lang, line=safe_text(place[1] if place else check.source)))
-    following = next_text(check, lang)
+    following = next_text(check, lang, run)
     return (*lines, following) if following else tuple(lines)
 
 

@@ -31,22 +31,24 @@ def sigmoid_values(x: Array) -> Array:
     return made
 
 
-def _sigmoid(x: Number) -> Number:
+def sigmoid_of(x: Number) -> Number:
+    """As a step of an operator."""
     return x.function("sigmoid", sigmoid_values)
 
 
-def _tanh(x: Number) -> Number:
+def tanh_of(x: Number) -> Number:
+    """As a step of an operator."""
     return x.function("tanh", np.tanh)
 
 
 @reference("sigmoid", classes=("Sigmoid",))
 def sigmoid(input: Number) -> Number:
-    return _sigmoid(input)
+    return sigmoid_of(input)
 
 
 @reference("tanh", classes=("Tanh",))
 def tanh(input: Number) -> Number:
-    return _tanh(input)
+    return tanh_of(input)
 
 
 @reference("erf")
@@ -88,16 +90,16 @@ def _approximations(arguments: dict[str, Any]) -> Iterator[Variant]:
 def gelu(input: Number, approximate: str = "none") -> Number:
     x = input
     if approximate == "sigmoid":
-        return x * _sigmoid(x * 1.702)
+        return x * sigmoid_of(x * 1.702)
     if approximate == "tanh":
         inner = (x + (x * x * x) * 0.044715) * math.sqrt(2 / math.pi)
-        return x * 0.5 * (_tanh(inner) + 1.0)
+        return x * 0.5 * (tanh_of(inner) + 1.0)
     return x * 0.5 * ((x * math.sqrt(0.5)).function("erf", erf_values) + 1.0)
 
 
 @reference("npu_fast_gelu", classes=("QuickGELU", "QuickGELUActivation"))
 def npu_fast_gelu(self: Number) -> Number:
-    return self * _sigmoid(self * 1.702)
+    return self * sigmoid_of(self * 1.702)
 
 
 def _relu_instead(arguments: dict[str, Any]) -> Iterator[Variant]:
@@ -108,10 +110,11 @@ def _relu_instead(arguments: dict[str, Any]) -> Iterator[Variant]:
 
 @reference("silu", "npu_silu", "swish", classes=("SiLU", "SiLUActivation"), variants=_relu_instead)
 def silu(input: Number) -> Number:
-    return input * _sigmoid(input)
+    return input * sigmoid_of(input)
 
 
-def _halves(x: Number, dim: int) -> tuple[Number, Number]:
+def halves(x: Number, dim: int) -> tuple[Number, Number]:
+    """Both halves of an axis."""
     first, second = np.arange(x.shape[dim]).reshape(2, -1)
     return x.view(lambda a: a.take(first, dim)), x.view(lambda a: a.take(second, dim))
 
@@ -140,7 +143,7 @@ def npu_swiglu(
     is_gelu: bool = False,
 ) -> Number:
     """silu(first half) * second half."""
-    gate, up = _halves(input, dim)
+    gate, up = halves(input, dim)
     if is_interleaved:
         even, odd = np.arange(input.shape[dim]).reshape(-1, 2).T
         gate, up = input.view(lambda a: a.take(even, dim)), input.view(lambda a: a.take(odd, dim))

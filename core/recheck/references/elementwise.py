@@ -15,7 +15,7 @@ from ..registry import Variant, reference
 from ..rounding import round_to
 
 
-def _as_number(value: Any, like: Number) -> Number:
+def as_number(value: Any, like: Number) -> Number:
     """A plain number may be rounded to the tensor's dtype first, as torch does on the CPU."""
     if isinstance(value, Number):
         return value
@@ -29,7 +29,7 @@ def _as_number(value: Any, like: Number) -> Number:
 def _pair(input: Any, other: Any) -> tuple[Number, Number]:
     """Both operands; one of them may be a plain number."""
     if isinstance(input, Number):
-        return input, _as_number(other, input)
+        return input, as_number(other, input)
     if isinstance(other, Number):
         return other.lift(input), other
     raise TypeError("no tensor among the operands")
@@ -48,7 +48,7 @@ def add(input: Any, other: Any, alpha: Any = 1) -> Number:
     a, b = _pair(input, other)
     if alpha == 0:
         return a.view(lambda x: np.broadcast_to(x, np.broadcast_shapes(x.shape, b.shape)))
-    return a - b if alpha == -1 else a + (b if alpha == 1 else b * _as_number(alpha, b))
+    return a - b if alpha == -1 else a + (b if alpha == 1 else b * as_number(alpha, b))
 
 
 def _exchanged(arguments: dict[str, Any]) -> Iterator[Variant]:
@@ -59,7 +59,7 @@ def _exchanged(arguments: dict[str, Any]) -> Iterator[Variant]:
 @reference("sub", variants=_exchanged)
 def sub(input: Any, other: Any, alpha: Any = 1) -> Number:
     a, b = _pair(input, other)
-    return a - (b if alpha == 1 else b * _as_number(alpha, b))
+    return a - (b if alpha == 1 else b * as_number(alpha, b))
 
 
 @reference("rsub", variants=_exchanged)
@@ -104,17 +104,17 @@ def whole(x: Number, to: Any) -> Number:
 @reference("addcmul")
 def addcmul(input: Number, tensor1: Number, tensor2: Number, value: Any = 1) -> Number:
     product = tensor1 * tensor2
-    return input + (product if value == 1 else product * _as_number(value, input))
+    return input + (product if value == 1 else product * as_number(value, input))
 
 
 @reference("addcdiv")
 def addcdiv(input: Number, tensor1: Number, tensor2: Number, value: Any = 1) -> Number:
     quotient = tensor1 / tensor2
-    return input + (quotient if value == 1 else quotient * _as_number(value, input))
+    return input + (quotient if value == 1 else quotient * as_number(value, input))
 
 
 def _lerp(a: Number, b: Number, weight: Any) -> Number:
-    return a + (b - a) * _as_number(weight, a)
+    return a + (b - a) * as_number(weight, a)
 
 
 reference("lerp")(lambda input, end, weight: _lerp(input, end, weight))

@@ -68,7 +68,7 @@ def layer_norm(
     is_centred: bool = True,
 ) -> tuple[Number, ...]:
     """Also the mean and 1 / deviation that the native operator returns."""
-    axes = _axes(normalized_shape)
+    axes = axes_of(normalized_shape)
     mean = input.mean(axes, keepdims=True)
     centred = input - mean if is_centred else input
     n = float(np.prod(input.shape[-len(axes) :]))
@@ -79,7 +79,7 @@ def layer_norm(
 def _layer_norm_one_pass(
     input: Number, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> tuple[Number, ...]:
-    axes = _axes(normalized_shape)
+    axes = axes_of(normalized_shape)
     mean = input.mean(axes, keepdims=True)
     variance = (input * input).mean(axes, keepdims=True) - mean * mean
     return _finished(input - mean, mean, variance, weight, bias, eps)
@@ -95,7 +95,8 @@ def _finished(
     return made, mean, rstd
 
 
-def _axes(normalized_shape: Any) -> tuple[int, ...]:
+def axes_of(normalized_shape: Any) -> tuple[int, ...]:
+    """The last axes, as many as the shape has."""
     n = len(normalized_shape) if isinstance(normalized_shape, list) else 1
     return tuple(range(-n, 0))
 

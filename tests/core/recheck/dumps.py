@@ -29,11 +29,18 @@ def rounded(values: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
 
 
 def write(folder: Path, calls: dict[str, dict[str, Any]], **header: Any) -> Path:
-    """A dump of one rank. A call: input_args, input_kwargs, parameters, output, of `Of` and plain values."""
+    """A dump of one rank. A call: args, kwargs, parameters, out, of `Of` and plain values; of a backward call
+    grads and out."""
     place = folder / "step0" / "rank0"
     (place / "dump_tensor_data").mkdir(parents=True, exist_ok=True)
     data = {}
     for name, sides in calls.items():
+        if "grads" in sides:
+            data[name] = {
+                "input": [_leaf(place, f"{name}.input.{i}", v) for i, v in enumerate(sides["grads"])],
+                "output": [_leaf(place, f"{name}.output.{i}", v) for i, v in enumerate(sides["out"])],
+            }
+            continue
         args = [_leaf(place, f"{name}.input.{i}", v) for i, v in enumerate(sides.get("args", ()))]
         named = {k: _leaf(place, f"{name}.kwargs.{k}", v) for k, v in sides.get("kwargs", {}).items()}
         entry: dict[str, Any] = {"input_args": args, "input_kwargs": named}

@@ -9,6 +9,7 @@ import pytest
 
 from npulse.core.precision.compare import Comparison, compare_captures
 from npulse.core.recheck.compared import recheck_compared
+from npulse.core.recheck.run_recheck import recheck
 from npulse.core.run.sides import pair_of
 
 from ...tui.panes.captures import write_capture
@@ -50,3 +51,31 @@ def test_tensors_that_are_gone_are_told(comparison: Comparison) -> None:
     )
     told = recheck_compared(comparison, rank, call).check
     assert told.outcome == "unknown" and (told.missing or told.problems)
+
+
+def test_the_command_finds_the_golden_call_that_a_comparison_does(tmp_path: Path) -> None:
+    """The same product under two names, and a call of the target alone in front of it."""
+    rng = np.random.default_rng(4)
+    a, b = (rng.standard_normal((4, 4)).astype(np.float32) for _ in range(2))
+    twice = ("Torch.add.0.forward", [b, b], [b + b])
+    write_capture(tmp_path / "npu", [twice, ("Torch.mul.0.forward", [a, b], [a * b])])
+    write_capture(tmp_path / "cpu", [("Tensor.__mul__.0.forward", [a, b], [a * b * 2])])
+    comparison = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"))
+    rank = comparison.ranks[0]
+    step = int(rank.rows.pairing.steps_of(2, is_target=True)[1])
+    shown = recheck_compared(comparison, rank, step)
+    (told,) = recheck(tmp_path, "Torch.mul.0.forward").calls
+    for one in (shown, told):
+        assert one.golden is not None
+        assert (one.check.outcome, one.golden.call) == ("within", "Tensor.__mul__.0.forward")
+        assert one.golden.outcome == "implementation"
+    (alone,) = recheck(tmp_path, "Torch.add.0.forward").calls
+    assert alone.golden is None and alone.has_golden
+
+
+def test_what_to_do_about_an_unknown_operator_names_the_run(tmp_path: Path) -> None:
+    folder = tmp_path / "my run"
+    one = np.ones((2, 2), np.float32)
+    write_capture(folder, [("Torch.some_operator.0.forward", [one], [one])])
+    (finding,) = recheck(folder, "some_operator").report.findings
+    assert f"npulse recheck Torch.some_operator.0.forward '{folder}' --reference" in finding.next_step
