@@ -26,6 +26,7 @@ from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
 
 from . import remember
+from .by_hand.apply import hand_problems
 from .by_hand.mapping import mapping_problems
 from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes
 from .captured import tensor_jobs as tensor_jobs
@@ -108,7 +109,10 @@ def compare_captures(
         pair, couples, candidates, settings, problems, progress, is_cancelled
     )
     problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
-    problems += mapping_problems(settings.mappings, [(one.rows.target, one.rows.golden) for one in loaded])
+    sides = [(one.rows.target, one.rows.golden) for one in loaded]
+    problems += mapping_problems(settings.mappings, sides)
+    if not any(one.growth for one in loaded):  # else they may be still to come
+        problems += hand_problems(settings.pair_calls, pair.target_name, sides)
     problems += dict.fromkeys(p for one in loaded for p in one.problems)  # ranks may share a golden dump
     told = settings.precision_map
     judged = tuple(judge_by(told, one.rows, one.tensors, one.construct) for one in loaded) if told else ()

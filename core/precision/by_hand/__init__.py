@@ -1,6 +1,7 @@
 """Calls paired, or taken apart, by the user: what was said, and a pairing with it."""
 
 from .apply import PairedByHand as PairedByHand
+from .apply import hand_problems as hand_problems
 from .apply import with_hand_pairs as with_hand_pairs
 from .mapping import PairedByMapping as PairedByMapping
 from .mapping import mapping_problems as mapping_problems

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import TENSOR, Dump
+from npulse.core.text import safe_text
 
 from ..pairing import CERTAIN, EVIDENCE, NOTHING_BESIDE, Beside, Group, Ints, Pairing
 from ..pairing.ends import leaf_pairs
@@ -17,6 +19,7 @@ from .record import HandPair
 
 HAND = 1 << EVIDENCE.index("hand")
 NAME = 1 << EVIDENCE.index("name")
+SHOWN_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ def with_hand_pairs(
     """The pairing with these pairs in force, in their order: a later one goes before an earlier one.
 
     Calls that lose their counterpart stand alone, as do all others of a group that is broken up. A pair that
-    names a call which a dump does not have is left out: not every rank has every call. A group
+    names a call which a dump does not have is left out: not every rank has every call (`hand_problems` says
+    what none has). A group
     is compared at its ends, as one that was found. evidence: bits of EVIDENCE, who says so.
     Cost: O(calls + rows).
     """
@@ -67,11 +71,29 @@ def with_hand_pairs(
     return _pairing(pairing, target, golden, ordered)
 
 
-def unknown_names(pairs: Sequence[HandPair], target: Dump, golden: Dump) -> list[str]:
-    """Names that a dump does not have, each once."""
-    has = [set(dump.calls.names) for dump in (target, golden)]
+def unknown_names(pairs: Sequence[HandPair], dumps: Sequence[tuple[Dump, Dump]]) -> list[str]:
+    """Names that no rank and step of their side has, each once. dumps: target and golden of each."""
+    has = [{name for both in dumps for name in both[side].calls.names} for side in (0, 1)]
     named = [(name, side) for pair in pairs for side in (0, 1) for name in (pair.target, pair.golden)[side]]
     return list(dict.fromkeys(name for name, side in named if name not in has[side]))
+
+
+def hand_problems(
+    way: Callable[..., Pairing], artifact: str, dumps: Sequence[tuple[Dump, Dump]]
+) -> list[Problem]:
+    """What was paired by hand and cannot be in force, as a newer capture has no calls of those names.
+
+    way: how calls are paired. artifact: what the problem is told of.
+    """
+    unknown = unknown_names(way.pairs, dumps) if isinstance(way, PairedByHand) and dumps else []
+    if not unknown:
+        return []
+    names = ", ".join(unknown[:SHOWN_NAMES]) + (", ..." if len(unknown) > SHOWN_NAMES else "")
+    message = (
+        f"{len(unknown):,} calls that were paired by hand are not in this capture: {safe_text(names, 400)}"
+    )
+    hint = "pair them anew in the pairing view, or take back what was said of them there"
+    return [Problem(artifact, "missing", message, hint=hint)]
 
 
 def _places(dump: Dump) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from npulse.core.precision.by_hand import (
     HandPair,
     PairedByHand,
+    hand_problems,
     pairs_from_json,
     pairs_to_json,
     with_hand_pairs,
@@ -21,9 +23,11 @@ from npulse.core.precision.by_hand import (
 from npulse.core.precision.by_hand.apply import HAND, unknown_names
 from npulse.core.precision.by_hand.mapping_file import COMMENT, mapping_lines
 from npulse.core.precision.compare import RankComparison, Settings, compare_captures
-from npulse.core.precision.pairing import Pairing
+from npulse.core.precision.pairing import Pairing, pair_by_name
+from npulse.core.precision.report import report
 from npulse.core.run.sides import pair_of
 
+from ....tui.panes.captures import write_capture
 from ..pages.unlike import by_hand, compared
 
 
@@ -106,7 +110,31 @@ def test_taken_apart_both_stand_alone(rank: RankComparison) -> None:
 def test_names_that_are_not_there_are_told_and_change_nothing(rank: RankComparison) -> None:
     pair = HandPair(full("Torch.clamp.0"), full("Torch.nowhere.0"))
     assert paired(rank, pair) is rank.rows.pairing
-    assert unknown_names([pair, CLAMPS], rank.target, rank.golden) == ["Torch.nowhere.0.forward"]
+    dumps = [(rank.target, rank.golden)]
+    assert unknown_names([pair, CLAMPS], dumps) == ["Torch.nowhere.0.forward"]
+    way = PairedByHand(lambda *_: rank.rows.pairing, (pair, CLAMPS))
+    (problem,) = hand_problems(way, "npu", dumps)
+    assert (problem.artifact, problem.kind) == ("npu", "missing")
+    assert problem.message.startswith("1 calls") and "Torch.nowhere.0.forward" in problem.message
+    assert (
+        hand_problems(way.first, "npu", dumps)
+        == hand_problems(replace(way, pairs=(CLAMPS,)), "npu", dumps)
+        == []
+    )
+
+
+def test_a_comparison_tells_pairs_by_hand_that_a_new_capture_lacks(tmp_path: Path) -> None:
+    one = np.ones((2, 2), np.float32)
+    for side in ("npu", "cpu"):
+        write_capture(tmp_path / side, [("Torch.add.0.forward", [one, one], [one + one])])
+    pair = pair_of(tmp_path / "npu", tmp_path / "cpu")
+    gone = HandPair(full("Torch.mul.3"), full("Torch.add.0"))
+    found = report(compare_captures(pair, Settings(pair_calls=PairedByHand(pair_by_name, (gone,)))))
+    assert (found.verdict, len(found.problems)) == ("incomplete", 1)
+    assert "Torch.mul.3.forward" in found.problems[0].message
+    assert (
+        report(compare_captures(pair, Settings(pair_calls=PairedByHand(pair_by_name, ())))).verdict == "pass"
+    )
 
 
 N_TARGET, N_GOLDEN = 5, 7
