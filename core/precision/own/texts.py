@@ -25,6 +25,10 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "its result ({output}) is not what rank {rank} gave to it{where}.",
         "其结果（{output}）不是 rank {rank} 提供的内容{where}。",
     ),
+    "collective-parts": (
+        "its results together are not what its {n} ranks gave to it ({basis}).",
+        "各 rank 的结果合起来并非 {n} 个 rank 所提供的内容（{basis}）。",
+    ),
     "replica-one": (
         "rank {ranks} holds another value than rank {other}{where}, and is a copy of it in most other parameters; "
         "{n} parameter(s) in all.",
