@@ -14,7 +14,6 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from npulse.core.text import safe_text
-from npulse.core.views import first_figures
 
 from ..actions import bindings_for
 from ..crash import failure_of
@@ -137,6 +136,8 @@ class Pane(Widget):
 
     def main_figures(self, finding: Finding) -> Sequence[tuple[str, str]]:
         """The few figures that speak for a finding, rounded."""
+        from npulse.core.views import first_figures  # brings arrays, which the first screen does without
+
         return first_figures(finding.figures)
 
     def is_at(self, finding: Finding) -> bool:
