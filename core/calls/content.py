@@ -6,6 +6,7 @@ reshape keeps it). What says too little (constants, integers without Mean and No
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,8 @@ def content_of(dump: Dump) -> npt.NDArray[np.int64]:
     tensors = (leaves.kind == TENSOR) & ~(extremes & (high == low))  # zeros are zeros wherever they come from
     summed = tensors & (leaves.checksum >= 0)
     # 32 bits of checksum collide in a large dump; with the extremes they do not
-    codes[summed] = _coded([leaves.checksum[summed], numel[summed], high[summed], low[summed]])
+    if summed.any():
+        codes[summed] = _coded(column[summed] for column in (leaves.checksum, numel, high, low))
     floating = np.array(
         [*((d := dtype_of(n)) is not None and d.kind == "float" for n in leaves.dtypes), False]
     )
@@ -86,18 +88,29 @@ def content_of(dump: Dump) -> npt.NDArray[np.int64]:
     # two statistics identify a float only where they are no round numbers, as the 0 and 1 of a softmax are
     telling = floating[leaves.dtype] & extremes & ((high != np.rint(high)) | (low != np.rint(low)))
     usable = tensors & ~summed & (full | telling) & np.isfinite(high) & np.isfinite(low)
-    codes[usable] = _coded([*(leaves.statistics[usable] + 0.0).T, numel[usable]]) + len(codes)
+    del high, low
+    if usable.any():
+        columns = (*leaves.statistics.T, numel)
+        codes[usable] = _coded(column[usable] for column in columns) + len(codes)
     return codes
 
 
-def _coded(columns: list[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+def _coded(columns: Iterable[npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
     """The same number for equal rows; absent statistics equal each other."""
-    # Norm of half types may be Infinity on a healthy tensor; as content that is as good as a number
-    key = np.ascontiguousarray(np.nan_to_num(np.stack(columns, axis=1).astype(np.float64), nan=0.5))
-    if not len(key):
-        return np.zeros(0, np.int64)
-    rows = key.view(np.dtype((np.void, key.dtype.itemsize * key.shape[1]))).reshape(-1)
-    return np.unique(rows, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    codes: npt.NDArray[np.int64] | None = None
+    for column in columns:
+        # 0.0 and -0.0 are equal here. Norm of half types may be Infinity on a healthy tensor; as content that
+        # is as good as a number
+        values, own = np.unique(np.nan_to_num(column.astype(np.float64), nan=0.5), return_inverse=True)
+        own = own.reshape(-1).astype(np.int64, copy=False)
+        if codes is None or len(values) == 1:
+            codes = own if codes is None else codes
+            continue
+        codes *= len(values)  # below n * n at any time: what came before is numbered anew each time
+        codes += own
+        codes = np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
+    assert codes is not None
+    return codes
 
 
 def inverse(places: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:

@@ -134,6 +134,16 @@ class KnownTensors(Generic[JobT]):
         self._kept: dict[object, dict[tuple[str, ...], tuple[object, Any]]] = {}
         self._stamps: dict[tuple[str, ...], tuple[_Stamp, ...]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known of any job."""
+        return not any(self._kept.values())
+
+    @property
+    def is_keeping(self) -> bool:
+        """Whether anything is kept: stamps have been taken."""
+        return bool(self._stamps)
+
     def take_stamps(self, jobs: Sequence[JobT]) -> None:
         """Note how all files are, before any is read; what no job asks for any more is forgotten."""
         self._stamps = {self._name(job): tuple(map(_stamp, self._places(job))) for job in jobs}

@@ -10,7 +10,7 @@ from pathlib import Path
 from npulse.core.errors import InputError
 from npulse.core.files import shown_path
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.construct import read_construct
+from npulse.core.formats.msprobe.construct import read_construct, sharing_names
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.orphans import entries_from_files
 from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
@@ -66,7 +66,7 @@ def hierarchy_of(dump: Dump, root: Path, problems: list[Problem], relative: Rela
         problems.append(Problem.from_error(error, relative(path)))
         return None
     problems += construct.problems
-    return construct
+    return sharing_names(construct, dump.calls.names)
 
 
 def stacks_of(

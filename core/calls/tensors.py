@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -36,27 +37,42 @@ class TensorPlace(NamedTuple):
         return f"{self.name}@{f.offset} {f.dtype.name} {f.declared.name} {f.shape} {f.strides} {f.tiling}"
 
 
+class Places:
+    """Where the elements of a dump's leaves lie; which folder that is, is looked up once."""
+
+    __slots__ = ("_dump", "_folder", "_root")
+
+    def __init__(self, dump: Dump, root: Path) -> None:
+        self._dump, self._root, self._folder = dump, root, dump.tensor_dir
+
+    def of(self, leaf: int) -> TensorPlace | None:
+        """Where the elements of a leaf row should be; None where none were captured."""
+        t, located = self._dump.leaves, self._dump.located
+        file, dtype, shape = int(t.data_name[leaf]), int(t.dtype[leaf]), int(t.shape[leaf])
+        if file < 0:
+            return None
+        return TensorPlace(
+            self._folder,
+            t.data_names[file],
+            self._root,
+            t.dtypes[dtype] if dtype >= 0 else None,
+            t.shapes[shape] if shape >= 0 else None,
+            None if located is None else located.file(leaf),
+        )
+
+
 def place_of(dump: Dump, leaf: int, root: Path) -> TensorPlace | None:
     """Where the elements of a leaf row should be; None where none were captured."""
-    t = dump.leaves
-    file, dtype, shape = int(t.data_name[leaf]), int(t.dtype[leaf]), int(t.shape[leaf])
-    if file < 0:
-        return None
-    return TensorPlace(
-        dump.tensor_dir,
-        t.data_names[file],
-        root,
-        t.dtypes[dtype] if dtype >= 0 else None,
-        t.shapes[shape] if shape >= 0 else None,
-        None if dump.located is None else dump.located.file(leaf),
-    )
+    return Places(dump, root).of(leaf)
 
 
 def open_place(place: TensorPlace) -> TensorFile:
     """The tensor that lies there, nothing of its elements read; raises TensorError."""
     if place.file is not None:
         return place.file
-    return open_tensor(place.path, root=place.root, declared=place.dtype, shape=place.shape)
+    return open_tensor(
+        os.path.join(place.folder, place.name), root=place.root, declared=place.dtype, shape=place.shape
+    )
 
 
 class Place(Protocol):

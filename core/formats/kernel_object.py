@@ -123,7 +123,7 @@ def _asked(
     answer: dict[int, tuple[CodePlace, ...]] | None = None
     for program in programs:
         try:
-            answer = ask_tool(program, source.fd, source.path, offsets, deadline)
+            answer = ask_tool(program, source.fd, Path(source.path), offsets, deadline)
         except ReadingFailed:  # it may not know this machine, or this version of the debug data
             continue
         if any(answer.values()):
@@ -137,7 +137,7 @@ def _asked(
             path=source.path,
         )
     try:
-        return ask_elftools(source.fd, source.path, offsets, deadline)
+        return ask_elftools(source.fd, Path(source.path), offsets, deadline)
     except Unreadable as error:
         raise InputError(
             f"its debug data cannot be read: {error}",

@@ -138,7 +138,7 @@ def _read_folder(
         progress(Progress("scan", len(scans), None, "tensors"))
         for tensor in tensors_of(call, folder, root, problems):
             seen = known.get((tensor.file_name, tensor.io)) if tensor.file is not None else None
-            stamp = stamp_of(tensor.file.path) if tensor.file is not None else None
+            stamp = stamp_of(Path(tensor.file.path)) if tensor.file is not None else None
             if seen is None or seen[0] != (stamp, near_ratio):
                 found = _scanned(tensor, near_ratio, root, problems, is_cancelled)
                 lie: Places | None = None
@@ -179,7 +179,7 @@ def _scanned(
     try:
         return scan(tensor.file, near_ratio=near_ratio, may_map=False, is_cancelled=is_cancelled)
     except InputError as error:
-        problems.append(Problem.from_error(error, shown_path(tensor.file.path, root)))
+        problems.append(Problem.from_error(error, shown_path(Path(tensor.file.path), root)))
         return None
 
 

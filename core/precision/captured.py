@@ -13,8 +13,8 @@ import numpy as np
 from npulse.core.calls.captures import read_capture
 from npulse.core.calls.live import LiveRank, read_beside, read_live_rank
 from npulse.core.calls.rank import hierarchy_of, stacks_of
-from npulse.core.calls.tensors import place_of
 from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.columns import sharing
 from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
 from npulse.core.progress import IsCancelled, ProgressCallback
 from npulse.core.run.captures import LIVE_KINDS
@@ -22,13 +22,12 @@ from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.tails import Tails
 
+from .jobs import Jobs, tensor_jobs
 from .live import Growth, Known, growth_of, so_far
 from .pairing import Beside, Pairing
 from .rows import Rows, TensorRows, new_rows, tensor_rows
 from .settle import settle_values
-from .splits.place import side_place
 from .verdict import Criteria
-from .work import TensorJob
 
 PairCalls = Callable[[Dump, Dump, Beside], Pairing]
 
@@ -69,8 +68,10 @@ def read_sides(
             return LiveRank(read_capture(artifact, root, pair.declared, progress, is_cancelled))
         return read_live_rank(artifact.path, root, tails, progress, is_cancelled)
 
-    target, golden = artifacts
-    return read(target, pair.root_of("target")), read(golden, pair.root_of("golden"))
+    target, golden = (read(a, pair.root_of(s)) for a, s in zip(artifacts, ("target", "golden"), strict=True))
+    if tails is None:  # what is followed is known again by its records
+        golden = replace(golden, dump=sharing(golden.dump, target.dump))
+    return target, golden
 
 
 def paired(pair: CapturePair, target: Dump, golden: Dump, pair_calls: PairCalls) -> Pairing:
@@ -189,38 +190,16 @@ def _stacks_of_both(
     return read
 
 
-def unread_bytes(tensors: TensorRows, known: Known, jobs: Sequence[TensorJob]) -> float:
+def unread_bytes(tensors: TensorRows, known: Known, jobs: Jobs) -> float:
     """About how much is to be read of tensors that were not measured before."""
-    place_of_row = {int(row): place for place, row in enumerate(tensors.index)}
-    places = [place_of_row[job.row] for job in jobs if known.measured(job) is None]
-    return float(np.nansum(tensors.n_elements[places]) * 4)
+    return float(np.nansum(tensors.n_elements[jobs.places[known.unmeasured(jobs)]]) * 4)
 
 
-def jobs_of(pair: CapturePair, one: Loaded, *, is_followed: bool) -> list[TensorJob]:
+def jobs_of(pair: CapturePair, one: Loaded, *, is_followed: bool) -> Jobs:
     """One job for each pair of tensors; is_followed: what earlier looks measured may be known."""
     jobs = tensor_jobs(one.rows, one.tensors, pair.root_of("target"), pair.root_of("golden"))
     if is_followed:
         one.known.take_stamps(jobs)
-    return jobs
-
-
-def tensor_jobs(rows: Rows, tensors: TensorRows, target_root: Path, golden_root: Path) -> list[TensorJob]:
-    """One job for each row whose elements were captured on both sides, in execution order."""
-
-    picked = np.flatnonzero(tensors.has_files & tensors.shape_equal & ~(tensors.n_elements == 0))
-    jobs = []
-    for i in picked.tolist():
-        row = int(tensors.index[i])
-        split = rows.splits.get(row)
-        if row in rows.own_tokens:
-            continue
-        if split is not None:
-            jobs.append(TensorJob(row, side_place(split.target), side_place(split.golden)))
-            continue
-        target = place_of(rows.target, int(tensors.target[i]), target_root)
-        golden = place_of(rows.golden, int(tensors.golden[i]), golden_root)
-        if target is not None and golden is not None:
-            jobs.append(TensorJob(row, target, golden))
     return jobs
 
 

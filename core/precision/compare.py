@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import InputError
@@ -29,12 +31,13 @@ from . import remember
 from .by_hand.apply import hand_problems
 from .by_hand.mapping import mapping_problems
 from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes
-from .captured import tensor_jobs as tensor_jobs
 from .collectives import Walk, carry_through_collectives
 from .comparison import AS_USUAL
 from .comparison import Comparison as Comparison
 from .comparison import RankComparison as RankComparison
 from .comparison import Settings as Settings
+from .jobs import Differing, Jobs
+from .jobs import tensor_jobs as tensor_jobs
 from .last import Last
 from .links import link, share_measurements
 from .live import Known
@@ -43,7 +46,7 @@ from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
 from .role_records import UNKNOWN_ROLE
-from .roles import assign_roles
+from .roles import all_well, assign_roles, is_all_well
 from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors, store_examination, store_measured
@@ -54,7 +57,7 @@ from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .totals import PairMetrics
 from .verdict import PASS, REASON, UNKNOWN
-from .work import TensorJob, look_closer, measure, measure_sample
+from .work import Measured, TensorJob, look_closer, measure, measure_sample
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
@@ -65,8 +68,8 @@ class _Unexamined:
     """A rank after its first read: what the second one still has to look at."""
 
     rows: Rows
-    jobs: Sequence[TensorJob]
-    differing: Sequence[tuple[TensorJob, PairMetrics]]
+    jobs: Jobs
+    differing: Differing
     problems: Sequence[Problem]
     key: str | None
     known: Known
@@ -165,7 +168,7 @@ def _with_own(done: Comparison, progress: ProgressCallback, is_cancelled: IsCanc
 def _read_or_found(
     executor: Executor,
     one: Loaded,
-    jobs: Sequence[TensorJob],
+    jobs: Jobs,
     settings: Settings,
     cache: Cache | None,
     problems: list[Problem],
@@ -185,7 +188,7 @@ def _read_or_found(
     found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
     problems += found
     if settings.tails is None:
-        differing = in_other_orders(rows, tensors, differing, settings.criteria)
+        in_other_orders(rows, tensors, differing, settings.criteria)
     # what was compared in another order is found again: a kept figure would not tell the order
     key = None if rows.unordered else key
     return _Unexamined(rows, jobs, differing, found, key, one.known, n_open)
@@ -304,39 +307,41 @@ def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Pro
 def _first_read(
     executor: Executor,
     one: Loaded,
-    jobs: Sequence[TensorJob],
+    jobs: Jobs,
     settings: Settings,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> tuple[list[Problem], list[tuple[TensorJob, PairMetrics]], int]:
+) -> tuple[list[Problem], Differing, int]:
     """What could not be read, what is worth a second look, and how many files are half written."""
     rows, tensors, known = one.rows, one.tensors, one.known
     problems: list[Problem] = []
-    differing: list[tuple[TensorJob, PairMetrics]] = []
+    differing = Differing(jobs)
     n_open = 0
-    before = [known.measured(job) for job in jobs]
-    new = [job for job, result in zip(jobs, before, strict=True) if result is None]
+    new = known.unmeasured(jobs)
+    is_new = np.zeros(len(jobs), np.bool_)
+    is_new[new] = True
 
     def step(done: int) -> None:
         progress(Progress("compare", done, len(new), "tensors"))
 
-    place_of_row = {int(row): place for place, row in enumerate(tensors.index)}
     how = measure_sample if settings.sample else measure
-    results = ordered_results(executor, how, new, is_cancelled=is_cancelled, on_done=step)
-    for job, earlier in zip(jobs, before, strict=True):
-        result = earlier
-        if result is None:
+    results = ordered_results(executor, how, jobs.picked(new), is_cancelled=is_cancelled, on_done=step)
+    for number in range(len(jobs)):
+        if is_new[number]:
             result = next(results)
-            known.keep_measured(job, result)
-        if result.problems and one.growth is not None and known.may_be_half_written(job):
+            if known.is_keeping:
+                known.keep_measured(jobs[number], result)
+        else:
+            result = known.measured(jobs[number]) or Measured(int(jobs.rows[number]), None)
+        if result.problems and one.growth is not None and known.may_be_half_written(jobs[number]):
             n_open += 1
             continue
         problems += result.problems
         store_measured(rows, result)
         if result.coarser is not None:
-            _declare(tensors, place_of_row[job.row], result.coarser)
+            _declare(tensors, int(jobs.places[number]), result.coarser)
         if result.metrics is not None and result.metrics.n_different > 0:
-            differing.append((job, result.metrics))
+            differing.add(number, result.metrics)
     settle_tensors(rows, tensors, settings.criteria)
     return problems, differing, n_open
 
@@ -352,18 +357,21 @@ def _declare(tensors: TensorRows, place: int, dtype: Dtype) -> None:
 def _second_read(
     executor: Executor, part: _Unexamined, progress: ProgressCallback, is_cancelled: IsCancelled
 ) -> None:
-    before = [part.known.examined(job) for job, _ in part.differing]
-    new = [pair for pair, result in zip(part.differing, before, strict=True) if result is None]
+    before = None if part.known.is_empty else [part.known.examined(job) for job, _ in part.differing]
+    new: Sequence[tuple[TensorJob, PairMetrics]] = part.differing
+    if before is not None:
+        new = [pair for pair, result in zip(part.differing, before, strict=True) if result is None]
 
     def step(done: int) -> None:
         progress(Progress("look closer", done, len(new), "tensors"))
 
     results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
-    for (job, _), earlier in zip(part.differing, before, strict=True):
-        result = earlier
+    for place in range(len(part.differing)):
+        result = None if before is None else before[place]
         if result is None:
             result = next(results)
-            part.known.keep_examined(job, result)
+            if part.known.is_keeping:
+                part.known.keep_examined(part.differing[place][0], result)
         store_examination(part.rows, result)
 
 
@@ -383,14 +391,19 @@ def _judge(
         step = target.step or 0
         is_later = any(other < step for other in differing_steps)
         is_trained = any((other.step or 0) < step for other, _ in couples)
-        links = link(rows)
-        share_measurements(rows, links)
-        walk = partial(assign_roles, rows, links, construct, is_later_step=is_later, is_trained=is_trained)
+        if is_all_well(rows):
+            walk: Walk = partial(all_well, rows)
+        else:
+            links = link(rows)
+            share_measurements(rows, links)
+            walk = partial(
+                assign_roles, rows, links, construct, is_later_step=is_later, is_trained=is_trained
+            )
         walks.append(walk)
-        roles = walk()
+        roles = walk(frozenset())
         if rows.unordered and is_order_wrong(rows, roles):
             take_back(rows, one.tensors, settings.criteria)
-            roles = walk()
+            roles = walk(frozenset())
         if roles.origins or (roles.call == UNKNOWN_ROLE).any():
             differing_steps.add(step)
         ranks.append(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from npulse.core.errors import InputError
 from npulse.core.figures import number
 from npulse.core.formats.msprobe.stacks import user_frame
@@ -13,9 +15,9 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
-from .captured import tensor_jobs
 from .compare import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
+from .jobs import tensor_jobs
 from .pairing.told import pair_words
 from .role_records import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
@@ -164,13 +166,13 @@ def element_view(
     """Worst elements, error map and histograms of a row. InputError where a file is missing or cut."""
     pair = comparison.pair
     jobs = tensor_jobs(rank.rows, tensor_rows(rank.rows), pair.root_of("target"), pair.root_of("golden"))
-    job = next((j for j in jobs if j.row == row), None)
-    if job is None:
+    places = np.flatnonzero(jobs.rows == row)
+    if not len(places):
         raise InputError(
             "no elements were captured for this row on both sides with one shape",
             hint='capture with task tensor, or statistics with "tensor_list"',
         )
-    target, golden = open_sides(job)
+    target, golden = open_sides(jobs[int(places[0])])
     return ElementView(
         target,
         golden,

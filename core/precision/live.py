@@ -6,9 +6,11 @@ which is not the same as unmatched. Tensors are measured once, as long as both f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from npulse.core.calls.live import KnownTensors, LiveRank
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, Dump
@@ -110,6 +112,12 @@ class Known(KnownTensors[TensorJob]):
         """The first read; None where it is to be made."""
         found: Measured | None = self.get("measured", job)
         return found
+
+    def unmeasured(self, jobs: Sequence[TensorJob]) -> npt.NDArray[np.int64]:
+        """The numbers of the jobs whose first read is to be made."""
+        if self.is_empty:
+            return np.arange(len(jobs))
+        return np.array([i for i, job in enumerate(jobs) if self.measured(job) is None], np.int64)
 
     def examined(self, job: TensorJob) -> Examined | None:
         """The second read; None where it is to be made."""

@@ -14,6 +14,7 @@ from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Dump
 
 from .elements import Concentration, Examination
+from .jobs import Jobs
 from .patterns import Pattern
 from .rows import BASES, FIGURES, Rows
 from .splits.model import PartsPlace
@@ -117,6 +118,8 @@ def save(
 
 
 def _rows_of(jobs: Sequence[TensorJob]) -> Any:
+    if isinstance(jobs, Jobs):
+        return jobs.rows
     return np.fromiter((job.row for job in jobs), np.int64, len(jobs))
 
 

@@ -20,7 +20,7 @@ from npulse.core.formats.msprobe.records import (
 
 from .links import Links
 from .role_records import INHERITED, ORIGIN, UNKNOWN_ROLE, UNMATCHED, Origin, Roles
-from .rows import BY_VALUE, Rows
+from .rows import BY_STATISTICS, BY_TENSOR, BY_VALUE, Rows
 from .upstream import Source, module_key
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING
 from .walk_state import GROWTH, WalkState
@@ -45,6 +45,20 @@ def assign_roles(
     if not rows.target.is_ordered:
         return _without_order(rows)
     return _Walk(rows, links, construct, carried, is_later_step, is_trained).run()
+
+
+def is_all_well(rows: Rows) -> bool:
+    """Whether every call has its counterpart and every row agrees by what was compared of itself: then
+    there is nothing to be explained, nor to be measured by the content of another row."""
+    pairing, basis = rows.pairing, rows.basis
+    is_paired = bool((pairing.target_call >= 0).all() and (pairing.golden_call >= 0).all())
+    is_shared = bool((basis == BY_STATISTICS).any() and (basis == BY_TENSOR).any())
+    return is_paired and not is_shared and bool((rows.verdict == PASS).all())
+
+
+def all_well(rows: Rows, carried: frozenset[int] = frozenset()) -> Roles:
+    """The roles of rows that are `is_all_well`: nothing began anywhere."""
+    return Roles(np.zeros(rows.n_rows, np.int8), np.zeros(rows.pairing.n_calls, np.int8))
 
 
 def _without_order(rows: Rows) -> Roles:

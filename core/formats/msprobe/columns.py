@@ -7,18 +7,20 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from struct import Struct
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from .records import NONE, OBJECT, SCALAR, STATISTICS, TENSOR, CallColumns, LeafColumns, Shape
+from .records import NONE, OBJECT, SCALAR, STATISTICS, TENSOR, CallColumns, Dump, LeafColumns, Shape
 
 MAX_LEAVES = 40_000_000
 MAX_PATH_CHARS_IN_ALL = 64 << 20
 _MAX_CODES = 2**15 - 2
 _OTHER = "(other)"
+_MAX_ENDINGS = 4096
 
 _ROW = np.dtype(
     [
@@ -80,6 +82,87 @@ class Texts(Sequence[str]):
             for a, b in zip(ends, ends[1:], strict=False):
                 yield self._block[a:b].decode()
 
+    def is_same(self, other: Texts) -> bool:
+        """Whether both hold the same texts in the same order."""
+        return self is other or self._block == other._block and np.array_equal(self._ends, other._ends)
+
+
+def are_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two sequences hold the same texts in the same order; cheap for two of `Texts`."""
+    if isinstance(one, Texts) and isinstance(other, Texts):
+        return one.is_same(other)
+    return len(one) == len(other) and all(a == b for a, b in zip(one, other, strict=True))
+
+
+class FileNames(Sequence[str]):
+    """Names of tensor files; nearly all are the name of their call and one of a few endings."""
+
+    __slots__ = ("_call", "_calls", "_code", "_endings", "_others")
+
+    def __init__(
+        self,
+        call: npt.NDArray[np.int32],
+        code: npt.NDArray[np.int32],
+        calls: Sequence[str],
+        endings: list[str],
+        others: Texts,
+    ) -> None:
+        self._call, self._code = call, code  # call -1: the name stands by itself in `others`
+        self._calls, self._endings, self._others = calls, endings, others
+
+    def __len__(self) -> int:
+        return len(self._call)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        call, code = int(self._call[index]), int(self._code[index])
+        return self._others[code] if call < 0 else self._calls[call] + self._endings[code]
+
+    def is_same(self, other: FileNames) -> bool:
+        """Whether both hold the same names in the same order."""
+        return (
+            self._endings == other._endings
+            and np.array_equal(self._call, other._call)
+            and np.array_equal(self._code, other._code)
+            and are_same(self._calls, other._calls)
+            and self._others.is_same(other._others)
+        )
+
+    def with_calls(self, calls: Sequence[str]) -> FileNames:
+        """The same, of calls that are named the same."""
+        return FileNames(self._call, self._code, calls, self._endings, self._others)
+
+
+class _FileBlock:
+    def __init__(self) -> None:
+        self.call, self.code = array("i"), array("i")
+        self.endings: dict[str, int] = {}
+        self.others = _TextBlock()
+
+    def append(self, name: str, call: int, call_name: str) -> int:
+        ending = clean_text(name[len(call_name) :]) if name.startswith(call_name) else None
+        code = None if ending is None else self.endings.get(ending)
+        if code is None and ending is not None and len(self.endings) < _MAX_ENDINGS:
+            code = self.endings.setdefault(ending, len(self.endings))
+        self.call.append(-1 if code is None else call)
+        self.code.append(self.others.append(name) if code is None else code)
+        return len(self.call) - 1
+
+    def copy(self) -> _FileBlock:
+        other = _FileBlock()
+        other.call, other.code = self.call[:], self.code[:]
+        other.endings, other.others = dict(self.endings), self.others.copy()
+        return other
+
+    def finish(self, calls: Texts) -> FileNames:
+        call, code = _column(self.call, np.int32), _column(self.code, np.int32)
+        return FileNames(call, code, calls, list(self.endings), self.others.finish())
+
 
 class _TextBlock:
     def __init__(self) -> None:
@@ -97,6 +180,7 @@ class _TextBlock:
         return other
 
     def finish(self) -> Texts:
+        self.block, self.ends = bytearray(self.block), self.ends[:]  # without the room to grow
         return Texts(self.block, _column(self.ends, np.int64))
 
 
@@ -104,7 +188,7 @@ class ColumnBuilder:
     """Takes calls, and leaves of the last call, one by one; `finish` gives the columns and ends it."""
 
     def __init__(self) -> None:
-        self._names, self._files = _TextBlock(), _TextBlock()
+        self._names, self._files, self._name = _TextBlock(), _FileBlock(), ""
         self._byte, self._first_leaf, self._recompute = array("q"), array("q"), array("b")
         self._is_nan: dict[int, int] = {}
         # Rows are packed whole, which is quick, and now and then taken apart into columns, which are compact.
@@ -123,6 +207,7 @@ class ColumnBuilder:
 
     def add_call(self, name: str, byte: int, recompute: int) -> None:
         self._names.append(name)
+        self._name = name
         self._byte.append(byte)
         self._first_leaf.append(self._n_leaves)
         self._recompute.append(recompute)
@@ -183,9 +268,14 @@ class ColumnBuilder:
             present,
             -1 if checksum is None else _code(self._checksums, checksum, 2**31 - 2),
             1 if requires_grad is True else 0 if requires_grad is False else -1,
-            self._files.append(file) if isinstance(file, str) and file else -1,
+            self._file_code(file),
             -1,
         )
+
+    def _file_code(self, file: Any) -> int:
+        if not isinstance(file, str) or not file:
+            return -1
+        return self._files.append(file, len(self._byte) - 1, self._name)
 
     def _count_texts(self, raw: Sequence[Any], present: int) -> None:
         for k, value in enumerate(raw):
@@ -246,8 +336,9 @@ class ColumnBuilder:
     def finish(self) -> tuple[CallColumns, LeafColumns]:
         self._flush()
         self._first_leaf.append(self._n_leaves)
+        names = self._names.finish()
         calls = CallColumns(
-            names=self._names.finish(),
+            names=names,
             byte=_column(self._byte, np.int64),
             first_leaf=_column(self._first_leaf, np.int64),
             recompute=_column(self._recompute, np.int8),
@@ -262,7 +353,7 @@ class ColumnBuilder:
             dtypes=_clean_list(self._dtypes),
             shapes=list(self._shapes),
             checksums=_clean_list(self._checksums),
-            data_names=self._files.finish(),
+            data_names=self._files.finish(names),
             values=self._values,
         )
         return calls, leaves
@@ -273,6 +364,35 @@ class ColumnBuilder:
         flags = np.full(len(self._byte), -1, np.int8)
         flags[list(self._is_nan)] = list(self._is_nan.values())
         return flags
+
+
+def sharing(dump: Dump, other: Dump) -> Dump:
+    """A dump that holds the columns of the other one wherever its own are equal.
+
+    The two sides of a comparison tell of the same calls, so most of what the second one holds is a copy.
+    """
+
+    def shared(own: Any, others: Any) -> Any:
+        if isinstance(own, np.ndarray) and isinstance(others, np.ndarray) and own.dtype == others.dtype:
+            is_equal = own.shape == others.shape and own.tobytes() == others.tobytes()
+        elif isinstance(own, Texts):
+            is_equal = are_same(own, others)
+        elif isinstance(own, FileNames) and isinstance(others, FileNames):
+            is_equal = own.is_same(others)
+        else:
+            is_equal = False
+        return others if is_equal else own
+
+    def columns(own: Any, others: Any) -> Any:
+        fields = own.__dataclass_fields__
+        return replace(own, **{name: shared(getattr(own, name), getattr(others, name)) for name in fields})
+
+    calls = columns(dump.calls, other.calls)
+    leaves = columns(dump.leaves, other.leaves)
+    own_files = leaves.data_names if leaves.data_names is not other.leaves.data_names else None
+    if calls.names is other.calls.names and isinstance(own_files, FileNames):
+        leaves = replace(leaves, data_names=own_files.with_calls(calls.names))
+    return replace(dump, calls=calls, leaves=leaves)
 
 
 def clean_text(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,19 +84,56 @@ def _read_at_once(path: Path, root: Path | None, max_bytes: int) -> Construct | 
         if size_bytes > min(QUICK_BYTES, max_bytes):
             return None
         content = file.read(QUICK_BYTES + 1)
+    if content.count(b"\\") or not content.isascii():
+        return None
     try:
         members = json.loads(content)
     except (ValueError, RecursionError):
         return None
-    if type(members) is not dict or content.count(b"\\") or not content.isascii():
+    del content
+    if type(members) is not dict:
         return None
-    names = {name: name for name in members}  # each name kept once, as child and as parent
     if not all(parent is None or type(parent) is str for parent in members.values()):
         return None
-    parents = {
-        name: None if parent is None else names.setdefault(parent, parent) for name, parent in members.items()
-    }
-    return Construct(parents, {}, ())
+    kept = {parent: parent for parent in members.values() if parent is not None}
+    for name in members:
+        if name in kept:
+            kept[name] = name  # each name kept once, as child and as parent
+    for name, parent in members.items():
+        if parent is not None:
+            members[name] = kept[parent]
+    return Construct(members, {}, ())
+
+
+class TopLevel(Mapping[str, str | None]):
+    """Entries that run in nothing else, by names that somebody holds anyway."""
+
+    __slots__ = ("_known", "_names")
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._known: frozenset[str] | None = None  # made when it is asked for
+
+    def __getitem__(self, name: str) -> None:
+        if self._known is None:
+            self._known = frozenset(self._names)
+        if name not in self._known:
+            raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def sharing_names(construct: Construct, names: Sequence[str]) -> Construct:
+    """A hierarchy without a single parent by the names of the dump's calls, where these are its entries."""
+    parents = construct.parents
+    is_flat = len(parents) == len(names) and not any(parents.values())
+    if is_flat and all(a == b for a, b in zip(parents, names, strict=True)):
+        return replace(construct, parents=TopLevel(names))
+    return construct
 
 
 def ancestors(construct: Construct, entry: str) -> Iterator[str]:

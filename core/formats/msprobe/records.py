@@ -259,6 +259,6 @@ class Stacks:
 class Construct:
     """construct.json: child entry -> parent entry (None at top level), in call-entry order."""
 
-    parents: dict[str, str | None]
+    parents: Mapping[str, str | None]
     micro_steps: dict[str, int]
     problems: tuple[Problem, ...] = ()

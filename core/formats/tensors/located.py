@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +10,11 @@ import numpy.typing as npt
 from .dtypes import Dtype
 from .layout import Shape
 from .open import TensorFile
+from .source import StrPath
 from .tiling import Tiling
 
 _Layout = tuple[Dtype, Dtype, Shape, Shape, bool, Tiling | None]
-_File = tuple[Path, tuple[int, int] | None]
+_File = tuple[StrPath, tuple[int, int] | None]
 
 
 class Located:

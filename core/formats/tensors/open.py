@@ -6,7 +6,6 @@ import math
 import mmap
 import os
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -18,7 +17,7 @@ from . import npy, zipdir
 from .dtypes import Dtype, dtype_of
 from .error import TensorError
 from .layout import Layout, Shape, is_contiguous, span_elements
-from .source import Source, open_source, reopen
+from .source import Source, StrPath, open_source, reopen
 from .tiling import Tiling
 from .torchfile import read_torch_legacy, read_torch_zip
 
@@ -40,7 +39,7 @@ class TensorFile:
     them in that order.
     """
 
-    path: Path
+    path: StrPath
     offset: int
     dtype: Dtype
     declared: Dtype
@@ -162,7 +161,7 @@ class TensorReader:
 
 
 def open_tensor(
-    path: Path, *, root: Path, declared: str | None = None, shape: tuple[int, ...] | None = None
+    path: StrPath, *, root: StrPath, declared: str | None = None, shape: tuple[int, ...] | None = None
 ) -> TensorFile:
     """The tensor in `path`, recognised by content; costs a few small reads whatever its size.
 

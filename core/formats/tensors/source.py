@@ -7,13 +7,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from types import TracebackType
 
 from .error import TensorError, TensorErrorKind
 
 # A file that was swapped for a pipe or a terminal between look and open must neither block nor take over.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+StrPath = str | os.PathLike[str]
+"""A path; of thousands of tensors it comes as text: a Path interns the name and takes ten times as long."""
+
 HEAD_BYTES = 1024
 """Read at once and kept: the headers of most files are in it, and a read costs as much as parsing them."""
 
@@ -31,7 +33,7 @@ class Source:
 
     __slots__ = ("_head", "fd", "identity", "path", "size")
 
-    def __init__(self, path: Path, fd: int, status: os.stat_result) -> None:
+    def __init__(self, path: StrPath, fd: int, status: os.stat_result) -> None:
         self.path = path
         self.fd = fd
         self.size = status.st_size
@@ -85,7 +87,7 @@ class Source:
             raise self.error("unreadable", f"reading failed: {error.strerror}", byte=offset) from error
 
 
-def open_source(path: Path, root: Path) -> Source:
+def open_source(path: StrPath, root: StrPath) -> Source:
     """`path` opened, after its links were followed, if it is a regular file at or below `root`.
 
     Raises TensorError: outside-run, missing, unreadable. Never blocks on pipes or devices.
@@ -102,7 +104,7 @@ def open_source(path: Path, root: Path) -> Source:
         return _open_regular(path, real, os.O_NOFOLLOW)
 
 
-def reopen(path: Path, identity: tuple[int, int] | None) -> Source:
+def reopen(path: StrPath, identity: tuple[int, int] | None) -> Source:
     """The same file again; unreadable if another one has taken its name since."""
     with _explained(path):
         if identity is None:
@@ -147,7 +149,7 @@ def _is_plain_folder(folder: str, root: str, identity: tuple[int, int]) -> bool:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: StrPath) -> Iterator[None]:
     """What the system says about opening `path`, as a TensorError."""
     try:
         yield
@@ -160,7 +162,7 @@ def _explained(path: Path) -> Iterator[None]:
         raise TensorError("missing", "the name is not one that a file can have", path=path) from error
 
 
-def _open_regular(path: Path, real: str, flags: int) -> Source:
+def _open_regular(path: StrPath, real: str, flags: int) -> Source:
     fd = os.open(real, _FLAGS | flags)
     try:
         status = os.fstat(fd)
@@ -171,7 +173,7 @@ def _open_regular(path: Path, real: str, flags: int) -> Source:
     return Source(path, fd, status)
 
 
-def _require_regular(path: Path, status: os.stat_result) -> None:
+def _require_regular(path: StrPath, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         name = next((name for test, name in _KINDS if test(status.st_mode)), "a special file")
         raise TensorError("unreadable", f"{name}, not a regular file", path=path)

@@ -17,9 +17,10 @@ from npulse.core.run.sides import CapturePair
 from npulse.core.scale import open_executor, ordered_results
 from npulse.core.text import Lang, say
 
-from ..captured import Loaded, load, tensor_jobs
+from ..captured import Loaded, load
 from ..compare import Comparison, RankComparison, Settings, without_counterpart
 from ..explain import describe_pattern, describe_row, location, row_figures
+from ..jobs import tensor_jobs
 from ..role_records import Roles
 from ..settle import settle_statistics, settle_tensors, store_examination, store_measured
 from ..verdict import ERROR, PASS, REASON, UNKNOWN
@@ -207,17 +208,13 @@ def _measure(
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> None:
-    picked = set(wanted)
-    jobs = [
-        job
-        for job in tensor_jobs(one.rows, one.tensors, pair.root_of("target"), pair.root_of("golden"))
-        if job.row in picked
-    ]
+    every = tensor_jobs(one.rows, one.tensors, pair.root_of("target"), pair.root_of("golden"))
+    jobs = every.picked(np.flatnonzero(np.isin(every.rows, wanted)))
 
     def step(done: int) -> None:
         progress(Progress("compare", done, len(jobs), "tensors"))
 
-    n_bytes = 4 * float(np.nansum(one.tensors.n_elements[np.isin(one.tensors.index, list(picked))]))
+    n_bytes = 4 * float(np.nansum(one.tensors.n_elements[np.isin(one.tensors.index, wanted)]))
     with open_executor(1 if n_bytes < 64 << 20 else settings.jobs or None, settings.cluster) as executor:
         differing = []
         results = ordered_results(executor, measure, jobs, is_cancelled=is_cancelled, on_done=step)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -263,7 +263,7 @@ def _first_norm(dump: Dump, pick: npt.NDArray[np.bool_], n: int) -> npt.NDArray[
     return result
 
 
-def _parents(dump: Dump, parents: dict[str, str | None], vocabulary: Vocabulary) -> Ints:
+def _parents(dump: Dump, parents: Mapping[str, str | None], vocabulary: Vocabulary) -> Ints:
     if not parents:
         return np.full(len(dump.calls.names), -1, np.int64)
     known: dict[str, str] = {}

@@ -60,6 +60,11 @@ def placeholders_last(steps: Steps, target: Dump, golden: Dump) -> Steps:
     return [t for t, _ in ordered], [g for _, g in ordered]
 
 
+def has_placeholders(dump: Dump) -> bool:
+    """Whether there are gradients of versions before 26 in a dump."""
+    return any(name.endswith(_GRAD_PLACEHOLDER) for name in dump.calls.names)
+
+
 class LeafRows:
     """The leaf rows of a pairing while it is made."""
 
@@ -97,10 +102,10 @@ class LeafRows:
             np.array(self.target, np.int64),
             np.array(self.golden, np.int64),
         )
-        return _without_valueless_rows(pairing, self._target, self._golden)
+        return without_valueless_rows(pairing, self._target, self._golden)
 
 
-def _without_valueless_rows(pairing: Pairing, target: Dump, golden: Dump) -> Pairing:
+def without_valueless_rows(pairing: Pairing, target: Dump, golden: Dump) -> Pairing:
     """Drop rows where neither side holds a value that can be compared (None, device, process group ...)."""
 
     def valueless(dump: Dump, leaf: Ints) -> npt.NDArray[np.bool_]:
@@ -111,9 +116,9 @@ def _without_valueless_rows(pairing: Pairing, target: Dump, golden: Dump) -> Pai
         return without
 
     keep = ~(valueless(target, pairing.target_leaf) & valueless(golden, pairing.golden_leaf))
-    return replace(
-        pairing,
-        row_call=pairing.row_call[keep],
-        target_leaf=pairing.target_leaf[keep],
-        golden_leaf=pairing.golden_leaf[keep],
-    )
+    if keep.all():
+        return pairing
+    target_leaf = pairing.target_leaf[keep]
+    is_alike = pairing.golden_leaf is pairing.target_leaf
+    golden_leaf = target_leaf if is_alike else pairing.golden_leaf[keep]
+    return replace(pairing, row_call=pairing.row_call[keep], target_leaf=target_leaf, golden_leaf=golden_leaf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,37 +16,34 @@ from .model import Part
 from .place import side_place
 
 if TYPE_CHECKING:
+    from ..jobs import Differing
     from ..role_records import Roles
     from ..rows import Rows, TensorRows
-    from ..totals import PairMetrics
-
-Differing = list[tuple[TensorJob, "PairMetrics"]]
 
 MADE = (OUTPUT, GRAD, DEBUG)
 
 
-def in_other_orders(
-    rows: Rows, tensors: TensorRows, differing: Sequence[tuple[TensorJob, PairMetrics]], criteria: Criteria
-) -> Differing:
-    """What differs, with the rows that agree in another order as they are in that order.
+def in_other_orders(rows: Rows, tensors: TensorRows, differing: Differing, criteria: Criteria) -> None:
+    """The rows of `differing` that agree in another order are put into that order.
 
     Those have their split in `rows.splits` and the figures of the other order in `rows.unordered`.
     """
-    found: Differing = []
-    for job, metrics in differing:
+    equal: list[int] = []
+    for place, (job, metrics) in enumerate(differing):
         row = job.row
         is_candidate = rows.verdict[row] == ERROR and row not in rows.splits and may_be_reordered(metrics)
         again = _in_order(rows, job, criteria) if is_candidate else None
         if again is None:
-            found.append((job, metrics))
             continue
         rows.unordered[row] = metrics
         store_measured(rows, again[1])
         if again[1].metrics is not None and again[1].metrics.n_different:
-            found.append((again[0], again[1].metrics))
+            differing.put(place, again[0], again[1].metrics)
+        else:
+            equal.append(place)
+    differing.drop(equal)
     if rows.unordered:
         settle_tensors(rows, tensors, criteria)
-    return found
 
 
 def _in_order(rows: Rows, job: TensorJob, criteria: Criteria) -> tuple[TensorJob, Measured] | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.records import Dump
-from npulse.core.precision.pairing import Pairing, pair_by_name
+from npulse.core.precision.pairing import Pairing, by_name, pair_by_name
 
 from .faulty_net import api, number, tensor, write_dump
 
@@ -133,3 +133,32 @@ def test_the_name_is_the_targets(tmp_path: Path) -> None:
         tmp_path, {new: {"weight": [tensor(X)]}}, {old: {"weight": [tensor(X)]}, A: api([], [])}
     )
     assert [pairing.name(t, g, i) for i in range(pairing.n_calls)] == [new, A]
+
+
+def test_equal_columns_give_the_pairing_that_names_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def body(*outputs: str) -> dict[str, Any]:
+        tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1.0}
+        return {
+            "input_args": [tensor, {"type": "torch.device", "value": "npu:0"}, [tensor, None]],
+            "input_kwargs": {"eps": {"type": "float", "value": 1.0}},
+            "output": [{**tensor, "data_name": name} for name in outputs],
+        }
+
+    data = {
+        "Functional.a.0.forward": body("x"),
+        "Functional.a.1.forward": body("y", "z"),
+        "Tensor.b.0.forward": {},
+    }
+    fast, target, golden = paired(tmp_path / "fast", data, data)
+    alike = by_name.pair_alike
+    assert alike(target, golden) is not None
+    monkeypatch.setattr(by_name, "pair_alike", lambda target, golden: None)
+    slow, _, _ = paired(tmp_path / "slow", data, data)
+    for field in ("target_call", "golden_call", "row_call", "target_leaf", "golden_leaf"):
+        assert getattr(fast, field).tolist() == getattr(slow, field).tolist(), field
+        assert getattr(fast, field).dtype == getattr(slow, field).dtype
+    other = {**data, "Functional.a.1.forward": body("y")}
+    assert paired(tmp_path / "other", data, other)[0].n_rows == slow.n_rows
+    assert alike(target, paired(tmp_path / "more", data, other)[2]) is None
