@@ -26,10 +26,13 @@ MAX_BYTES = 512 << 20
 SCHEMA = 1
 
 _SUFFIX = ".npz"
+JOURNAL_SUFFIX = ".journal"
+"""Of results that are kept while the work goes on, see `journal`."""
 _FACTS = "facts.json"
 _PREFIX = "npulse-"
 _MAX_ENTRY_BYTES = 256 << 20
 _MAX_MEMBERS = 4096
+_ENCODED = ("utf-8", "surrogateescape")
 _STALE_PART_S = 3600.0
 
 Array = npt.NDArray[Any]
@@ -60,10 +63,12 @@ class Cache:
     folder: Path
     max_bytes: int = MAX_BYTES
     _kept_bytes: int | None = field(default=None, repr=False)
+    trouble: str = field(default="", compare=False, repr=False)
+    """Why something could not be kept: what the system said first, "" as long as all could."""
 
     def get(self, key: str) -> Entry | None:
         """The entry of a key, None where there is none (or none that can be read). Marks it as used."""
-        path = self._path(key)
+        path = self.path_of(key)
         raw = _read(path)
         if raw is None:
             return None
@@ -83,11 +88,12 @@ class Cache:
         Arrays of objects and facts that JSON can't hold are programming errors: TypeError or ValueError.
         """
         raw = _packed(arrays or {}, facts)
-        if len(raw) > min(_MAX_ENTRY_BYTES, self.max_bytes) or not self._make_folder():
+        if len(raw) > min(_MAX_ENTRY_BYTES, self.max_bytes) or not self.make_folder():
             return False
         try:
-            _write(self._path(key), raw)
-        except OSError:
+            _write(self.path_of(key), raw)
+        except OSError as error:
+            self.note_trouble(error)
             return False
         self._bound(len(raw))
         return True
@@ -103,11 +109,16 @@ class Cache:
         self._kept_bytes = None
         return sum(_remove(path) for _, _, path in entries)
 
-    def _path(self, key: str) -> Path:
-        name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:40]
-        return self.folder / f"{_PREFIX}{name}{_SUFFIX}"
+    def note_trouble(self, error: OSError) -> None:
+        """Remember the first reason for which something could not be kept; the work itself goes on."""
+        self.trouble = self.trouble or error.strerror or type(error).__name__
 
-    def _make_folder(self) -> bool:
+    def path_of(self, key: str, suffix: str = _SUFFIX) -> Path:
+        """The file of a key."""
+        name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:40]
+        return self.folder / f"{_PREFIX}{name}{suffix}"
+
+    def make_folder(self) -> bool:
         """The folder exists, is ours, no link, and closed to others."""
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -146,8 +157,9 @@ class Cache:
         newest = entries[-1][0] if entries else 0.0
         kept = sum(size for _, size, _ in entries)
         for used, size, path in entries:
-            is_left_over = path.suffix != _SUFFIX and newest - used > _STALE_PART_S
-            if is_left_over or (kept > self.max_bytes and path.suffix == _SUFFIX):
+            is_whole = path.suffix in (_SUFFIX, JOURNAL_SUFFIX)
+            is_left_over = not is_whole and newest - used > _STALE_PART_S
+            if is_left_over or (kept > self.max_bytes and is_whole):
                 kept -= size * _remove(path)
         self._kept_bytes = kept
 
@@ -167,15 +179,16 @@ def key_of(function: str, inputs: Iterable[str | os.PathLike[str]], *settings: o
     A file is known by its path, size, time of change and inode. None if one is missing: nothing to keep then.
     `function` names the computation and its version ("precision.compare/3"); settings are taken by `repr`.
     """
-    parts = [f"schema {SCHEMA}", function, repr(settings)]
+    told = hashlib.sha256("\n".join((f"schema {SCHEMA}", function, repr(settings))).encode(*_ENCODED))
     for path in inputs:
         name = os.path.abspath(os.fsdecode(path))
         try:
             status = os.stat(name)
         except (OSError, ValueError):
             return None
-        parts.append(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}\0{status.st_dev}")
-    return "\n".join(parts)
+        state = f"\n{name}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}\0{status.st_dev}"
+        told.update(state.encode(*_ENCODED))
+    return f"{function} {told.hexdigest()}"
 
 
 def _packed(arrays: Mapping[str, Array], facts: Any) -> bytes:

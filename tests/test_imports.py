@@ -25,7 +25,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
         *("core.errors", "core.files", "core.findings", "core.rules", "core.text", "core.table"),
         *("core.query", "core.tails", "core.secret_names", "core.toml_text"),
         *("core.figures", "core.analysis", "core.views", "core.criteria", "core.verbosity"),
-        *("core.progress", "core.cache", "core.scale", "core.plugins"),
+        *("core.progress", "core.cache", "core.journal", "core.scale", "core.plugins"),
     ),
     ("core.formats",),
     ("core.run",),

@@ -29,6 +29,11 @@ class TensorPlace(NamedTuple):
         return self.folder / self.name
 
     @property
+    def path_text(self) -> str:
+        """The same as text, which costs less than a path where there are thousands."""
+        return os.path.join(self.folder, self.name)
+
+    @property
     def identity(self) -> str:
         """What tells it from every other tensor of its folder, also of the same file."""
         if self.file is None:
@@ -44,6 +49,11 @@ class Places:
 
     def __init__(self, dump: Dump, root: Path) -> None:
         self._dump, self._root, self._folder = dump, root, dump.tensor_dir
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a file holds one tensor."""
+        return self._dump.located is None
 
     def of(self, leaf: int) -> TensorPlace | None:
         """Where the elements of a leaf row should be; None where none were captured."""
@@ -70,9 +80,7 @@ def open_place(place: TensorPlace) -> TensorFile:
     """The tensor that lies there, nothing of its elements read; raises TensorError."""
     if place.file is not None:
         return place.file
-    return open_tensor(
-        os.path.join(place.folder, place.name), root=place.root, declared=place.dtype, shape=place.shape
-    )
+    return open_tensor(place.path_text, root=place.root, declared=place.dtype, shape=place.shape)
 
 
 class Place(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,7 @@ from .mixed.judge_by import judge_by
 from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
+from .resume import Resumed
 from .role_records import UNKNOWN_ROLE
 from .roles import all_well, assign_roles, is_all_well
 from .rows import Rows, TensorRows
@@ -57,7 +59,7 @@ from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .totals import PairMetrics
 from .verdict import PASS, REASON, UNKNOWN
-from .work import Measured, TensorJob, look_closer, measure, measure_sample
+from .work import Examined, Measured, TensorJob, look_closer, measure, measure_sample
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
@@ -138,10 +140,15 @@ def compare_captures(
             if on_update is not None:
                 on_update(comparison)
             for part in unexamined:
-                _second_read(executor, part, progress, is_cancelled)
-                if cache and as_read == remember.stamp(dump_paths):
-                    dumps = (part.rows.target, part.rows.golden)
-                    remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
+                resumed = Resumed.begin(cache, part.key, part.jobs)
+                with closing(resumed) if resumed is not None else nullcontext():
+                    _second_read(executor, part, resumed, progress, is_cancelled)
+                    is_kept = True
+                    if cache and as_read == remember.stamp(dump_paths):
+                        dumps = (part.rows.target, part.rows.golden)
+                        is_kept = remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
+                    if resumed is not None and is_kept:
+                        resumed.remove()
     done = replace(comparison, stage="complete", judged=judged)
     if settings.sample:
         _unsure_of_samples(done)
@@ -185,7 +192,9 @@ def _read_or_found(
         problems += known
         settle_tensors(rows, tensors, settings.criteria)
         return None
-    found, differing, n_open = _first_read(executor, one, jobs, settings, progress, is_cancelled)
+    resumed = Resumed.begin(cache, key, jobs)
+    with closing(resumed) if resumed is not None else nullcontext():
+        found, differing, n_open = _first_read(executor, one, jobs, settings, resumed, progress, is_cancelled)
     problems += found
     if settings.tails is None:
         in_other_orders(rows, tensors, differing, settings.criteria)
@@ -309,6 +318,7 @@ def _first_read(
     one: Loaded,
     jobs: Jobs,
     settings: Settings,
+    resumed: Resumed | None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> tuple[list[Problem], Differing, int]:
@@ -317,31 +327,42 @@ def _first_read(
     problems: list[Problem] = []
     differing = Differing(jobs)
     n_open = 0
-    new = known.unmeasured(jobs)
     is_new = np.zeros(len(jobs), np.bool_)
-    is_new[new] = True
+    is_new[known.unmeasured(jobs)] = True
 
-    def step(done: int) -> None:
-        progress(Progress("compare", done, len(new), "tensors"))
-
-    how = measure_sample if settings.sample else measure
-    results = ordered_results(executor, how, jobs.picked(new), is_cancelled=is_cancelled, on_done=step)
-    for number in range(len(jobs)):
-        if is_new[number]:
-            result = next(results)
-            if known.is_keeping:
-                known.keep_measured(jobs[number], result)
-        else:
-            result = known.measured(jobs[number]) or Measured(int(jobs.rows[number]), None)
-        if result.problems and one.growth is not None and known.may_be_half_written(jobs[number]):
-            n_open += 1
-            continue
-        problems += result.problems
+    def store(number: int, result: Measured) -> None:
         store_measured(rows, result)
         if result.coarser is not None:
             _declare(tensors, int(jobs.places[number]), result.coarser)
         if result.metrics is not None and result.metrics.n_different > 0:
             differing.add(number, result.metrics)
+
+    is_done = np.zeros(len(jobs), np.bool_)
+    for number, result in resumed.measured() if resumed is not None else ():
+        if is_new[number] and not is_done[number]:
+            is_done[number] = True
+            store(number, result)
+    new = jobs.picked(np.flatnonzero(is_new & ~is_done))
+
+    def step(done: int) -> None:
+        progress(Progress("compare", done, len(new), "tensors"))
+
+    how = measure_sample if settings.sample else measure
+    results = ordered_results(executor, how, new, is_cancelled=is_cancelled, on_done=step)
+    for number in np.flatnonzero(~is_done).tolist():
+        if is_new[number]:
+            result = next(results)
+            if known.is_keeping:
+                known.keep_measured(jobs[number], result)
+            if resumed is not None:
+                resumed.keep_measured(number, result)
+        else:
+            result = known.measured(jobs[number]) or Measured(jobs.row(number), None)
+        if result.problems and one.growth is not None and known.may_be_half_written(jobs[number]):
+            n_open += 1
+            continue
+        problems += result.problems
+        store(number, result)
     settle_tensors(rows, tensors, settings.criteria)
     return problems, differing, n_open
 
@@ -355,23 +376,34 @@ def _declare(tensors: TensorRows, place: int, dtype: Dtype) -> None:
 
 
 def _second_read(
-    executor: Executor, part: _Unexamined, progress: ProgressCallback, is_cancelled: IsCancelled
+    executor: Executor,
+    part: _Unexamined,
+    resumed: Resumed | None,
+    progress: ProgressCallback,
+    is_cancelled: IsCancelled,
 ) -> None:
-    before = None if part.known.is_empty else [part.known.examined(job) for job, _ in part.differing]
-    new: Sequence[tuple[TensorJob, PairMetrics]] = part.differing
-    if before is not None:
-        new = [pair for pair, result in zip(part.differing, before, strict=True) if result is None]
+    differing, known = part.differing, part.known
+    before: dict[int, Examined] = {} if resumed is None else resumed.examined()
+    if not known.is_empty:
+        for number, (job, _) in zip(differing.numbers, differing, strict=True):
+            if (earlier := known.examined(job)) is not None:
+                before[number] = earlier
+    new: Sequence[tuple[TensorJob, PairMetrics]] = differing
+    if before:
+        new = [differing[i] for i, number in enumerate(differing.numbers) if number not in before]
 
     def step(done: int) -> None:
         progress(Progress("look closer", done, len(new), "tensors"))
 
     results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
-    for place in range(len(part.differing)):
-        result = None if before is None else before[place]
+    for place, number in enumerate(differing.numbers):
+        result = before.pop(number, None)
         if result is None:
             result = next(results)
-            if part.known.is_keeping:
-                part.known.keep_examined(part.differing[place][0], result)
+            if known.is_keeping:
+                known.keep_examined(differing[place][0], result)
+            if resumed is not None:
+                resumed.keep_examined(number, result)
         store_examination(part.rows, result)
 
 

@@ -22,7 +22,8 @@ from .totals import PairMetrics
 from .work import TensorJob
 
 N_FIGURES = len(PairMetrics._fields)
-_IS_COUNT = tuple(kind is int for kind in get_type_hints(PairMetrics).values())
+IS_COUNT = tuple(kind is int for kind in get_type_hints(PairMetrics).values())
+"""Which figures of a pair are whole numbers."""
 
 
 class Jobs(Sequence[TensorJob]):
@@ -58,6 +59,10 @@ class Jobs(Sequence[TensorJob]):
             for place in self._places[start : start + 1024].tolist():
                 yield self._job(place)
 
+    def row(self, number: int) -> int:
+        """The row of one job."""
+        return int(self._tensors.index[self._places[number]])
+
     @property
     def rows(self) -> npt.NDArray[np.int64]:
         """The row of each job."""
@@ -68,6 +73,11 @@ class Jobs(Sequence[TensorJob]):
     def places(self) -> npt.NDArray[np.int32]:
         """The place of each job in the columns of its `TensorRows`."""
         return self._places
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each side of every job is one file that holds one tensor."""
+        return not self._splits and self._target.is_plain and self._golden.is_plain
 
     def picked(self, which: npt.NDArray[np.integer]) -> Jobs:
         """Some of them, by their number."""
@@ -104,6 +114,11 @@ class Differing(Sequence[tuple[TensorJob, PairMetrics]]):
         self._instead[place] = job
         self._figures[place * N_FIGURES : (place + 1) * N_FIGURES] = array("d", metrics)
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The number of each one's job."""
+        return self._numbers
+
     def drop(self, places: Sequence[int]) -> None:
         """Without those that do not differ after all."""
         for place in sorted(places, reverse=True):
@@ -126,7 +141,7 @@ class Differing(Sequence[tuple[TensorJob, PairMetrics]]):
         place = range(len(self))[index]
         values = self._figures[place * N_FIGURES : (place + 1) * N_FIGURES]
         metrics = PairMetrics._make(
-            int(v) if is_count else v for v, is_count in zip(values, _IS_COUNT, strict=True)
+            int(v) if is_count else v for v, is_count in zip(values, IS_COUNT, strict=True)
         )
         return self._instead.get(place) or self._jobs[self._numbers[place]], metrics
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,14 +38,25 @@ def key(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> str | None:
     """
     if not jobs:
         return None
-    files, parts = [dump.path for dump in dumps], list[str]()
+    # the names of the figures belong to the key: a new one makes every older entry useless
+    return key_of(VERSION, _files(jobs, dumps), FIGURES, _parts(jobs))
+
+
+def _files(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> Iterator[str | Path]:
+    yield from (dump.path for dump in dumps)
     for job in jobs:
+        for side in (job.target, job.golden):
+            yield from (place.path_text for place in places_of(side))
+
+
+def _parts(jobs: Sequence[TensorJob]) -> list[str]:
+    """Which tensors of the files are meant, where that is to be told."""
+    parts: list[str] = []
+    for job in () if isinstance(jobs, Jobs) and jobs.is_plain else jobs:
         places = [place for side in (job.target, job.golden) for place in places_of(side)]
-        files += [place.path for place in places]
         parts += [place.identity for place in places if place.file is not None]
         parts += [repr(side.cut) for side in (job.target, job.golden) if isinstance(side, PartsPlace)]
-    # the names of the figures belong to the key: a new one makes every older entry useless
-    return key_of(VERSION, files, FIGURES, parts)
+    return parts
 
 
 def load(cache: Cache, key: str, jobs: Sequence[TensorJob]) -> Entry | None:
@@ -72,7 +83,7 @@ def restore(rows: Rows, jobs: Sequence[TensorJob], entry: Entry) -> list[Problem
     try:
         known = set(index.tolist())
         patterns = {int(row): Pattern(kind, dict(f)) for row, (kind, f) in entry.facts["patterns"]}
-        seen = {int(row): _examination(values) for row, values in entry.facts["examinations"]}
+        seen = {int(row): examination_of(values) for row, values in entry.facts["examinations"]}
         problems = [_problem(values) for values in entry.facts["problems"]]
         stored = {int(row): (str(t), str(g)) for row, (t, g) in entry.facts["stored_dtypes"]}
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -96,12 +107,15 @@ def save(
     jobs: Sequence[TensorJob],
     dumps: Sequence[Dump],
     problems: Sequence[Problem],
-) -> None:
-    """Keep the results of both reads, unless a file has changed since `key_before` was asked for."""
+) -> bool:
+    """Keep the results of both reads, unless a file has changed since `key_before` was asked for.
+
+    False where they were to be kept and could not be.
+    """
     if key_before is None or key_before != key(jobs, dumps):
-        return
+        return True
     index = _rows_of(jobs)
-    cache.put(
+    return cache.put(
         key_before,
         {
             "values": np.stack([rows.figures[name][index] for name in FIGURES]),
@@ -132,7 +146,8 @@ def _problem(values: dict[str, Any]) -> Problem:
     return problem
 
 
-def _examination(values: dict[str, Any]) -> Examination:
+def examination_of(values: dict[str, Any]) -> Examination:
+    """An examination that went through JSON as a dict. ValueError, TypeError, KeyError for anything else."""
     plain = dict(values)
     for name in ("max_abs_error_index", "first_different_index", "last_different_index"):
         plain[name] = tuple(plain[name])

@@ -65,7 +65,7 @@ def test_kept_results_are_the_same_results(pair: CapturePair, tmp_path: Path) ->
 
 
 def test_kept_results_are_judged_by_the_criteria_of_today(pair: CapturePair, tmp_path: Path) -> None:
-    cache, strict = Cache(tmp_path / "cache"), Criteria(cosine=0.9999999, norm_ratio_low=0.9999999)
+    cache, strict = Cache(tmp_path / "cache"), Criteria(limits=(("rel_l2", 1e-9),))
     compare_captures(pair, Settings(cache=cache))
     kept = compare_captures(pair, Settings(cache=cache, criteria=strict))
     assert everything(kept) == everything(compare_captures(pair, Settings(criteria=strict)))
