@@ -42,6 +42,7 @@ class MergeOptions:
     output: Path
     figures: tuple[str, ...] = ()
     apis: tuple[str, ...] = ()
+    config: Path | None = None
     formats: tuple[str, ...] = ("csv",)
     round_name: str | None = None
     pair_name: str | None = None
@@ -53,6 +54,7 @@ class MergeOptions:
 
 def run_merge(paths: Sequence[Path], options: MergeOptions) -> int:
     """Write the folder; 0, or 4 where something could not be read. Nothing is written where that fails."""
+    from npulse.core.formats.msprobe.merge_config import read_merge_config
     from npulse.core.precision.ranks.job import job_table
     from npulse.core.precision.ranks.merge import figures_of, merged, ranks_of, selected
     from npulse.core.precision.shown.names import measures
@@ -62,6 +64,10 @@ def run_merge(paths: Sequence[Path], options: MergeOptions) -> int:
     limit_blas_threads()
     check_folder(options.output, options.formats, runs=paths)
     paths = [opened(path) for path in paths]
+    apis, wanted = options.apis, options.figures
+    if options.config is not None:
+        config = read_merge_config(options.config)
+        apis, wanted = (*apis, *config.apis), (*wanted, *config.figures)
     asked = AnalysisOptions(
         lang=options.lang,
         round_name=options.round_name,
@@ -74,8 +80,8 @@ def run_merge(paths: Sequence[Path], options: MergeOptions) -> int:
         found = job_table(paths, asked, progress=stderr_progress(options.lang))
     finally:
         end_progress()
-    table = selected(found.table, options.apis)
-    names = measures(options.figures).figures if found.is_ours else options.figures
+    table = selected(found.table, apis)
+    names = measures(wanted).figures if found.is_ours else wanted
     figures = figures_of(table, names)
     tables, ranks = merged(table, figures), ranks_of(table)
     head = {"source": found.source, "ranks": ranks, "figures": list(figures)}

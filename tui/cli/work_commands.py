@@ -53,6 +53,10 @@ def merge(
         list[str] | None,
         typer.Option("--api", help="These calls alone: Distributed.all_reduce, or a glob; several."),
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="YAML of msprobe merge_result: its api and compare_index lists."),
+    ] = None,
     formats: Annotated[
         list[str] | None, typer.Option("--format", help="csv, json or xlsx; several (default: csv).")
     ] = None,
@@ -70,6 +74,7 @@ def merge(
         output=output,
         figures=tuple(metric or ()),
         apis=tuple(api or ()),
+        config=config,
         formats=tuple(formats or ("csv",)),
         round_name=round_name,
         pair_name=pair_name,

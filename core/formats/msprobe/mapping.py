@@ -98,7 +98,7 @@ def read_mapping(path: Path, *, root: Path | None = None) -> MappingFile:
         message = f"only the first {MAX_GROUPS:,} comments of npulse were read"
         problems.append(Problem(shown, "limit", message, line=groups[-1].line))
         groups = groups[:-1]
-    top = _parsed(text, path, may_be_empty=bool(groups))
+    top = parsed_yaml(text, path, may_be_empty=bool(groups))
     if isinstance(top.value, list) and (top.is_map or not top.value):
         return replace(_of_map(path, top.value, wrong, problems), groups=groups)
     if isinstance(top.value, list):
@@ -107,7 +107,7 @@ def read_mapping(path: Path, *, root: Path | None = None) -> MappingFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Node:
+class YamlNode:
     """A value of the file with its line. A map is a list of pairs of nodes."""
 
     value: Any
@@ -115,7 +115,8 @@ class _Node:
     is_map: bool = False
 
 
-def _parsed(text: str, path: Path, *, may_be_empty: bool) -> _Node:
+def parsed_yaml(text: str, path: Path, *, may_be_empty: bool) -> YamlNode:
+    """The document with its lines; InputError for what is no plain YAML of bounded size and depth."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -137,7 +138,7 @@ def _parsed(text: str, path: Path, *, may_be_empty: bool) -> _Node:
                 raise InputError("anchors, aliases and tags are not read", path=path, line=line)
         node = yaml.compose(text, loader)
         if node is None and may_be_empty:
-            return _Node([], 1, is_map=True)
+            return YamlNode([], 1, is_map=True)
         if node is None:
             raise InputError("an empty mapping file", path=path)
         return _node(node, path, 0)
@@ -152,28 +153,30 @@ def _parsed(text: str, path: Path, *, may_be_empty: bool) -> _Node:
         ) from error
 
 
-def _node(node: Any, path: Path, depth: int) -> _Node:
+def _node(node: Any, path: Path, depth: int) -> YamlNode:
     import yaml
 
     line = int(node.start_mark.line) + 1
     if depth > _MAX_DEPTH:
         raise InputError("nested deeper than any mapping is", path=path, line=line)
     if isinstance(node, yaml.ScalarNode):
-        return _Node(str(node.value), line)
+        return YamlNode(str(node.value), line)
     if len(node.value) > MAX_ENTRIES:
         raise InputError(f"more than {MAX_ENTRIES:,} entries", path=path, line=line)
     if isinstance(node, yaml.MappingNode):
         pairs = [(_node(k, path, depth + 1), _node(v, path, depth + 1)) for k, v in node.value]
-        return _Node(pairs, line, is_map=True)
-    return _Node([_node(item, path, depth + 1) for item in node.value], line)
+        return YamlNode(pairs, line, is_map=True)
+    return YamlNode([_node(item, path, depth + 1) for item in node.value], line)
 
 
-def _name(node: _Node) -> str | None:
+def _name(node: YamlNode) -> str | None:
     is_name = isinstance(node.value, str) and 0 < len(node.value) <= MAX_NAME
     return clean_text(node.value) if is_name else None
 
 
-def _of_map(path: Path, pairs: list[tuple[_Node, _Node]], wrong: Any, problems: list[Problem]) -> MappingFile:
+def _of_map(
+    path: Path, pairs: list[tuple[YamlNode, YamlNode]], wrong: Any, problems: list[Problem]
+) -> MappingFile:
     data: list[Renamed] = []
     cells: list[Renamed] = []
     seen: dict[str, int] = {}
@@ -214,18 +217,18 @@ def _listed(side: object) -> tuple[str, ...] | None:
     return tuple(clean_text(name) for name in side) if is_named else None
 
 
-def _fields(node: _Node) -> dict[str, _Node]:
+def _fields(node: YamlNode) -> dict[str, YamlNode]:
     return {k.value: v for k, v in node.value if isinstance(k.value, str)} if node.is_map else {}
 
 
-def _names(node: _Node | None) -> tuple[str, ...]:
+def _names(node: YamlNode | None) -> tuple[str, ...]:
     if node is None or node.is_map or not isinstance(node.value, list) or len(node.value) > MAX_MEMBERS:
         return ()
     names = [_name(item) for item in node.value]
     return tuple(name for name in names if name is not None) if all(names) else ()
 
 
-def _of_list(path: Path, items: list[_Node], wrong: Any, problems: list[Problem]) -> MappingFile:
+def _of_list(path: Path, items: list[YamlNode], wrong: Any, problems: list[Problem]) -> MappingFile:
     apis: list[ApiEntry] = []
     for item in items:
         fields = _fields(item)

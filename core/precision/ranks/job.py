@@ -9,6 +9,8 @@ from pathlib import Path
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
+from npulse.core.formats.results.cells import ResultColumn
+from npulse.core.formats.results.table import ResultTable
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Artifact
@@ -22,6 +24,9 @@ from ..run_report import settings_of
 from ..table import precision_table
 from ..theirs.run import TABLES, read_results, results_by_round
 from ..theirs.table import Result, theirs_table
+
+_Ends = tuple[ResultColumn, ResultColumn]
+_NO_FIGURE = frozenset(("n/a", "unsupported", "nan"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +103,29 @@ def _with_words(table: Table, results: Sequence[Result]) -> Table:
         parts = [one.theirs.table.named(column.name) for one in results]
         if column.kind == "float" and any(part is not None and (part.words >= 0).any() for part in parts):
             texts: list[str | None] = []
+            is_statistic = column.name.startswith(("NPU ", "Bench "))
             for one, part in zip(results, parts, strict=True):
                 n = one.theirs.table.n_rows
-                texts += [None] * n if part is None else [_cell(part.value(row)) for row in range(n)]
+                ends = None if is_statistic else _extremes(one.theirs.table)
+                texts += (
+                    [None] * n if part is None else [_cell(part.value(row), ends, row) for row in range(n)]
+                )
             column = text_column(column.name, texts, column.unit)
         columns.append(column)
     return Table(table.name, tuple(columns))
 
 
-def _cell(value: float | str) -> str | None:
-    return (safe_text(value, 80) or None) if isinstance(value, str) else repr(value)
+def _extremes(table: ResultTable) -> _Ends | None:
+    t, g = table.named("NPU max"), table.named("Bench max")
+    return None if t is None or g is None else (t, g)
+
+
+def _cell(value: float | str, ends: _Ends | None, row: int) -> str | None:
+    """A word that says no more than that there is no figure gives way to what both sides have there, as in
+    the tool's own merged tables: the largest elements, or the values of what is no tensor."""
+    if not isinstance(value, str):
+        return repr(value)
+    if ends is not None and value.strip().lower() in _NO_FIGURE:
+        target, golden = (str(end.value(row)).strip() or "N/A" for end in ends)
+        value = f"NPU:{target}  Bench:{golden}"
+    return safe_text(value, 120) or None

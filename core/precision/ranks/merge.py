@@ -167,10 +167,15 @@ def _numbers(column: Column) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bo
         severity = np.array([_SEVERITY.get(str(label), 1) for label in column.labels], np.float64)
         return severity[column.values], np.ones(len(column.values), np.bool_)
     found = [number_of(str(label)) for label in column.labels]
-    is_nan = [str(label).strip().lower() == "nan" for label in column.labels]
+    is_nan = [_is_nan(str(label).strip().lower()) for label in column.labels]
     numbers = np.array([np.nan if value is None else value for value in found])
     counts = np.array([value is not None or nan for value, nan in zip(found, is_nan, strict=True)], np.bool_)
     return numbers[column.values], counts[column.values]
+
+
+def _is_nan(word: str) -> bool:
+    """Whether a cell shows NaN, or stands for a tensor of the target that holds some."""
+    return word == "nan" or word.startswith("npu:nan ")
 
 
 def _cells(

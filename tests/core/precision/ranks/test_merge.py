@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import InputError, UsageError
+from npulse.core.formats.msprobe.merge_config import MergeConfig, read_merge_config
 from npulse.core.precision.ranks.job import job_table
 from npulse.core.precision.ranks.merge import by_rank, figures_of, merged, ranks_of, selected
 from npulse.core.report.folder import check_folder, file_names, write_folder
@@ -20,6 +21,8 @@ from npulse.core.table import Column, Table, text_column
 
 from .. import faulty_net as fn
 from ..faulty_net import Fault
+from ..theirs.tables import row as result_row
+from ..theirs.tables import write
 
 BROKEN = "Functional.relu.1.forward"
 
@@ -164,3 +167,59 @@ def test_names_of_files_are_told_apart() -> None:
         "_",
         "x" * 80,
     ]
+
+
+# ---- of results of the tool ------------------------------------------------------------------------------
+
+REDUCE = "Distributed.all_reduce.0.forward"
+
+
+def test_a_cell_without_a_figure_shows_both_sides(tmp_path: Path) -> None:
+    """As the tool's own merged tables do; what both have there are the cells of the same row."""
+    for rank in (0, 1):
+        group = {name: "N/A" for name in ("Cosine", "MaxAbsErr")} | {
+            "NPU max": f"tp-{rank}",
+            "Bench max": "tp-0",
+        }
+        broken = {"Cosine": "Nan" if rank else "1.0", "NPU max": "nan" if rank else "2.0", "Bench max": "2.0"}
+        rows = [
+            result_row(f"{REDUCE}.input.0", **broken),
+            result_row(f"{REDUCE}.output.group", **group),
+            result_row("Functional.linear.0.forward.output.0"),
+        ]
+        write(tmp_path / f"compare_result_rank{rank}-rank{rank}_2026010100000{rank}.csv", rows)
+    table = selected(job_table([tmp_path], AnalysisOptions(jobs=1)).table, ["Distributed.all_reduce"])
+    cosines = by_rank(table, "Cosine")
+    told = {cells["name"]: cells for cells in map(cosines.row, range(cosines.n_rows))}
+    assert set(told) == {f"{REDUCE}.input.0", f"{REDUCE}.output.group"}
+    of_group = told[f"{REDUCE}.output.group"]
+    assert (of_group["rank0"], of_group["rank1"]) == ("NPU:tp-0  Bench:tp-0", "NPU:tp-1  Bench:tp-0")
+    of_input = told[f"{REDUCE}.input.0"]
+    assert (of_input["rank0"], of_input["rank1"], of_input["worst"]) == ("1.0", "NPU:nan  Bench:2.0", "rank1")
+
+
+def test_the_configuration_of_merge_result(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("api:\n- Distributed.all_reduce\n- Distributed.all_gather\ncompare_index:\n- Max diff\n")
+    found = read_merge_config(path)
+    assert found.apis == ("Distributed.all_reduce", "Distributed.all_gather") and found.figures == (
+        "Max diff",
+    )
+    path.write_text("api: [Torch.abs]\ncompare_index:\n")
+    assert read_merge_config(path) == MergeConfig(("Torch.abs",), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", None), ("- a\n", 1), ("api: []\n", None), ("compare_index: [Cosine]\n", None), ("api: x\n", 1),
+        ("api:\n- a\n- {b: c}\n", 3), ("api: [a]\ncompare_index: 3\n", 2), ("api: &x [a]\nb: *x\n", 1),
+        ("api: [a\n", 2), ("api: !!python/object:os.x [a]\n", 1),
+    ],
+)  # fmt: skip
+def test_a_configuration_that_is_none_is_refused(tmp_path: Path, text: str, line: int | None) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_merge_config(path)
+    assert refused.value.line == line
