@@ -73,26 +73,35 @@ def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
-def nodes_of(tree: ast.AST, with_types: bool) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(tree):
-        yield node
-        if with_types or not is_for_types(node):
-            yield from nodes_of(node, with_types)
+HOLDERS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""What statements are in. Imports are statements: no expression is gone through."""
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+def imports_in(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    """Every import of a file, at any depth, and whether it is there for types only."""
+    found: list[tuple[ast.Import | ast.ImportFrom, bool]] = []
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8"), str(path)), False)]
+    while waiting:
+        node, for_types = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append((node, for_types))
+            continue
+        for_types = for_types or is_for_types(node)
+        waiting += ((one, for_types) for one in ast.iter_child_nodes(node) if isinstance(one, HOLDERS))
+    return tuple(found)
 
 
 def imported(name: str, path: Path, with_types: bool = True) -> Iterator[tuple[int, str]]:
     """(line, target) of every import in a module, at any depth; targets of ours without "npulse."."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in nodes_of(tree_of(path), with_types):
+    for node, for_types in imports_in(path):
+        if for_types and not with_types:
+            continue
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name.removeprefix("npulse.")
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:
                 base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
