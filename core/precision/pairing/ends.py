@@ -12,7 +12,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from .links import Feeding
 from .operators import operator_of
 
-_NEAR = 0.02
+NEAR = 0.02
 """Statistics of one tensor on two sides differ by less than this share of its largest element or its norm."""
 _MOST_PARTS = 256
 """A tensor that stands whole on one side is looked for in up to this many parts on the other (experts)."""
@@ -87,7 +87,7 @@ def _inputs(one: Feeding, other: Feeding, left: list[int], right: list[int]) -> 
         (far, one.shape(t) != other.shape(g) or _is_transposed(one, t, other, g), t, g)
         for t in lone
         for g in waiting
-        if size_of(one.shape(t)) == size_of(other.shape(g)) and (far := _apart(one, [t], other, [g])) <= _NEAR
+        if size_of(one.shape(t)) == size_of(other.shape(g)) and (far := apart(one, [t], other, [g])) <= NEAR
     )
     for _, is_turned, t, g in near:
         if t in lone and g in waiting:
@@ -132,13 +132,13 @@ def _drop_parts(one: Feeding, other: Feeding, whole: list[int], parts: list[int]
             sizes = np.cumsum([size_of(other.shape(g)) for g in parts[first : first + _MOST_PARTS]])
             n = int(np.searchsorted(sizes, wanted)) + 1
             if 1 < n <= len(sizes) and sizes[n - 1] == wanted:
-                if _apart(one, [t], other, parts[first : first + n]) <= _NEAR:
+                if apart(one, [t], other, parts[first : first + n]) <= NEAR:
                     whole.remove(t)
                     del parts[first : first + n]
                     break
 
 
-def _apart(one: Feeding, left: Sequence[int], other: Feeding, right: Sequence[int]) -> float:
+def apart(one: Feeding, left: Sequence[int], other: Feeding, right: Sequence[int]) -> float:
     """How far the statistics of some tensors are from those of others, each side seen as one; inf unknown."""
     t_side, g_side = _together(one, left), _together(other, right)
     if t_side is None or g_side is None:

@@ -8,33 +8,28 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from npulse.core.calls.apis import COMMUNICATION, VIEWS
+from npulse.core.calls.apis import COMMUNICATION
 from npulse.core.formats.msprobe.names import parse_name
 
 from .ends import outside_reads, size_of
-from .fusions import Form, Fusion, fusions
+from .forms import HARMLESS, Forms
+from .fusions import fusions
 from .keys import BACKWARD, FORWARD, Keys
 from .links import Feeding
 from .model import DOUBTFUL, LIKELY, Ints
-from .operators import operator_of
 from .partners import BY_PLACE, Partners
+from .products import COUNTERPARTS, LINEAR, counterpart, turned
 
-_SKIPPED = 4
-"""Foreign calls that may stand between two steps of a form."""
-_HARMLESS = VIEWS | {"to", "contiguous", "clone", "transpose", "view"}
-"""Operators that may stand between two steps of a form in any number."""
-_LAYS_OUT = _HARMLESS | {"cat", "stack"}
+_LAYS_OUT = HARMLESS | {"cat", "stack"}
 """Operators in front of a fused call that give its input the order in which it wants it."""
 _TURNING = frozenset(("attention",))
 """Fusions whose result has its axes in the order that an argument says (input_layout BSH, BNSD)."""
-_SPAN = 48
-"""Calls from the first to the last step of a form."""
 _FITTING = 16
 """Places that are looked at for one fused call."""
 _TRIED = 64
@@ -60,7 +55,8 @@ class Groups:
     def __init__(self, feeding: tuple[Feeding, Feeding], keys: tuple[Keys, Keys], partners: Partners) -> None:
         self._feeding, self._keys, self._partners = feeding, keys, partners
         self._of = (partners.of_target, partners.of_golden)
-        self._words = [_words(f) for f in feeding]
+        self._forms = [Forms(f) for f in feeding]
+        self._words = [forms.words for forms in self._forms]
         self.found: list[Found] = []
         self._taken: tuple[set[int], set[int]] = (set(), set())
 
@@ -68,6 +64,7 @@ class Groups:
         """Of the forwards, either side fused."""
         for side in (0, 1):
             self._by_table(side)
+            self._products(side)
 
     def members(self, side: int) -> list[int]:
         """Calls of groups that do not stand for them: all but the last one of each."""
@@ -97,6 +94,31 @@ class Groups:
         free = set(self._free(1 - side).tolist())
         for (start, stop), calls in waiting.items():
             self._in_gap(side, calls, start, stop, free)
+
+    def _products(self, side: int) -> None:
+        """Linears of a side against products of the other that are called otherwise."""
+        words, fed = self._words, self._feeding
+        linears = [
+            c for c in self._free(side).tolist() if words[side][c] == LINEAR and self._is_forward(side, c)
+        ]
+        if not linears:
+            return
+        other, bounds = 1 - side, self._sure(side)
+        free = [c for c in self._free(other).tolist() if self._is_forward(other, c)]
+        for by_weight in (True, False):  # what is left by shape and order
+            for call in linears:
+                if not self._is_free(side, call):
+                    continue
+                start, stop = self._gap(bounds, call)
+                wanted = COUNTERPARTS.get(len(fed[side].reads(call)))
+                there = free[bisect_left(free, start) : bisect_left(free, stop) if stop >= 0 else None]
+                candidates = [c for c in there if words[other][c] == wanted and self._is_free(other, c)]
+                product = counterpart(fed[side], call, fed[other], candidates[:_TRIED], by_weight=by_weight)
+                if product < 0:
+                    continue
+                before = [c for c in turned(fed[other], product, words[other]) if self._is_free(other, c)]
+                sure = BY_PLACE if by_weight else LIKELY
+                self._add(side, (call,), (*sorted(before), product), LINEAR, sure)
 
     def _sure(self, side: int) -> tuple[list[int], list[int]]:
         """Pairs that are sure and do not cross, from the point of view of one side: calls, partners."""
@@ -132,7 +154,7 @@ class Groups:
             row, same = fusions()[self._words[side][call]], waiting[self._words[side][call]]
             waiting[self._words[side][call]] -= 1
             if row.name not in by_row:
-                by_row[row.name] = list(self._occurrences(other, at, row))
+                by_row[row.name] = list(self._forms[other].occurrences(at, row))
             unused = _unused(by_row[row.name], used)
             whole = (self._with_views(side, call, calls, at) for calls in unused)
             may_turn = row.name in _TURNING
@@ -154,9 +176,9 @@ class Groups:
         made = self._made(side, fused)
         more = list(calls)
         for call in at[bisect_right(at, calls[-1]) :]:
-            if self._made(other, more[-1]) == made or self._words[other][call] not in _HARMLESS:
+            if self._made(other, more[-1]) == made or self._words[other][call] not in HARMLESS:
                 break
-            if not self._reads_from(other, call, more[-1:]):
+            if not self._forms[other].reads_from(call, more[-1:]):
                 break
             more.append(call)
         return tuple(more) if self._made(other, more[-1]) == made else calls
@@ -178,95 +200,6 @@ class Groups:
         """Shape of the first tensor that a call makes; None where it makes none."""
         feeding = self._feeding[side]
         return next((feeding.shape(leaf) for leaf in feeding.writes(call)), None)
-
-    def _occurrences(self, side: int, at: list[int], row: Fusion) -> Iterator[tuple[int, ...]]:
-        """Where the calls `at` do what a fusion does, from each of them on, by the longest form."""
-        for place in range(len(at)):
-            best: tuple[int, ...] = ()
-            for form in row.forms:
-                found = self._match(side, at, place, form)
-                best = found if len(found) > len(best) else best
-            if len(best) > 1:
-                yield best
-
-    def _match(self, side: int, at: list[int], place: int, form: Form) -> tuple[int, ...]:
-        """The calls of one form from a place on; () if it does not begin there."""
-        words = self._words[side]
-        found: list[int] = []
-        n_extra = 0  # members of optional steps before the first that must be there
-        for number, step in enumerate(form):
-            is_last = number == len(form) - 1
-            times = 0
-            if not found:
-                if words[at[place]] in step.words:
-                    found.append(at[place])
-                    n_extra = int(step.is_optional)
-                    place, times = place + 1, 1
-                elif not step.is_optional:
-                    return ()
-                if not step.is_repeated:
-                    continue
-            while (step.is_repeated or not times) and (
-                (hit := self._next(side, at, place, found, step.words, is_last, step.is_optional)) >= 0
-            ):
-                found.append(at[hit])
-                place = hit + 1
-                times += 1
-            if not times and not step.is_optional:
-                return ()
-        if n_extra and len(found) > 1 and not self._is_read(side, found[0], found[1:]):
-            return ()  # it begins with a call of the same word that has nothing to do with the others
-        return tuple(found)
-
-    def _next(
-        self,
-        side: int,
-        at: list[int],
-        place: int,
-        found: list[int],
-        wanted: frozenset[str],
-        is_last: bool,
-        is_optional: bool,
-    ) -> int:
-        """Place of the next call of one of the words; -1 if a few foreign calls stand before any."""
-        skipped = 0
-        for hit in range(place, min(len(at), place + _SPAN)):
-            word = self._words[side][at[hit]]
-            linked = self._reads_from(side, at[hit], found)
-            if is_optional and not linked and word in wanted:
-                linked = self._reads_the_same(side, at[hit], found) or linked
-            if word in wanted and (linked or not (is_last or is_optional) or linked is None):
-                return hit
-            skipped += word not in _HARMLESS
-            if skipped > (0 if is_optional else _SKIPPED) or at[hit] - found[0] > _SPAN:
-                break
-        return -1
-
-    def _reads_from(self, side: int, call: int, members: Sequence[int]) -> bool | None:
-        """Whether a call reads what one of the members made; None where that is not known."""
-        feeding, known = self._feeding[side], False
-        untold: set[tuple[int, ...] | None] = set()
-        for leaf in feeding.reads(call):
-            makers = feeding.makers(leaf)
-            if any(m in members for m in makers):
-                return True
-            known |= bool(makers)
-            if not makers and not feeding.content[leaf]:
-                untold.add(feeding.shape(leaf))
-        # an index, of which no record tells what is in it
-        may_be = any(feeding.shape(leaf) in untold for m in members for leaf in feeding.writes(m))
-        return None if may_be or not known else False
-
-    def _is_read(self, side: int, call: int, by: Sequence[int]) -> bool:
-        """Whether one of some calls reads what a call made or what it was given, or nobody knows."""
-        linked = [self._reads_from(side, other, (call,)) for other in by]
-        return any(linked) or None in linked[:1] or any(self._reads_the_same(side, c, (call,)) for c in by)
-
-    def _reads_the_same(self, side: int, call: int, members: Sequence[int]) -> bool:
-        """Whether a call is given a tensor that one of the members is given as well."""
-        feeding = self._feeding[side]
-        given = {int(feeding.content[leaf]) for member in members for leaf in feeding.reads(member)} - {0}
-        return any(int(feeding.content[leaf]) in given for leaf in feeding.reads(call))
 
     def _fits(self, side: int, fused: int, calls: Sequence[int], may_turn: bool) -> bool:
         """The results have one shape, and so has at least one tensor that both are given."""
@@ -294,8 +227,11 @@ class Groups:
             for c in range(calls[0] + 1, calls[-1])
             if c in free
             and c not in calls
-            and words[c] in _HARMLESS
-            and (self._reads_from(side, c, calls) or any(self._reads_from(side, m, (c,)) for m in calls))
+            and words[c] in HARMLESS
+            and (
+                self._forms[side].reads_from(c, calls)
+                or any(self._forms[side].reads_from(m, (c,)) for m in calls)
+            )
         ]
         return tuple(sorted((*calls, *between)))
 
@@ -395,17 +331,9 @@ class Groups:
         given = [one.shape(leaf) for leaf in one.reads(call)]
         outside = [other.shape(leaf) for leaf in outside_reads(other, calls)]
         is_chain = all(
-            self._reads_from(1 - side, c, calls[:i]) is not False for i, c in enumerate(calls) if i
+            self._forms[1 - side].reads_from(c, calls[:i]) is not False for i, c in enumerate(calls) if i
         )
         return bool(made and made[:1] == last[:1] and given and is_chain and all(s in outside for s in given))
-
-
-def _words(feeding: Feeding) -> list[str]:
-    found = []
-    for full in feeding.dump.calls.names:
-        name = parse_name(full)
-        found.append(operator_of(name.prefix, name.api) if name.kind == "api" else "")
-    return found
 
 
 def _unused(places: list[tuple[int, ...]], used: set[int]) -> list[tuple[int, ...]]:
