@@ -65,11 +65,18 @@ class Area:
         recorded = self._recorded(run, options)
         if recorded is not None:
             return recorded
-        module = import_module(self.reports, __package__)
-        found: tuple[AreaReport, ...] = module.reports_of(
-            run, options, progress=progress, is_cancelled=is_cancelled
-        )
-        return found
+        from .kept.keeper import keeper_of, kept_or_made, settings_of, settings_of_run
+
+        def made() -> tuple[AreaReport, ...]:
+            module = import_module(self.reports, __package__)
+            found: tuple[AreaReport, ...] = module.reports_of(
+                run, options, progress=progress, is_cancelled=is_cancelled
+            )
+            return found
+
+        asked = settings_of(options)
+        settings = asked and (self.id, settings_of_run(run), asked)
+        return kept_or_made(keeper_of(run, options.cache), settings, tuple, made)
 
     def report_of(
         self,
@@ -90,8 +97,17 @@ class Area:
             recorded = newest_recorded(paths[0], self.id, options)
             if recorded is not None:
                 return recorded
-        module = import_module(self.reports, __package__)
-        found: AreaReport = module.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
+        from .analysis import AreaReport
+        from .kept.keeper import keeper_of_paths, kept_or_made, settings_of
+
+        def made() -> AreaReport:
+            module = import_module(self.reports, __package__)
+            told: AreaReport = module.report_of(paths, options, progress=progress, is_cancelled=is_cancelled)
+            return told
+
+        asked = settings_of(options) if self.id != "checkup" else None  # it asks the areas, and reads a file
+        keeper = keeper_of_paths(paths, options.cache) if asked else None
+        found = kept_or_made(keeper, asked and (self.id, asked), AreaReport, made)
         gaps = [path for path in paths if is_short(path, self.id)]
         return with_gap(found, gaps) if gaps else found
 

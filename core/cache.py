@@ -2,7 +2,7 @@
 
 One entry is one `.npz` file of plain arrays with a JSON member beside them: nothing in it is code. An entry
 that cannot be read is removed and counts as missing; a folder that cannot be written means that nothing is
-kept, never an error.
+kept, never an error. A file's name tells its kind and the run it is of: `npulse-KIND-RUN-HASH.npz`.
 """
 
 from __future__ import annotations
@@ -10,28 +10,36 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import stat
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 MAX_BYTES = 512 << 20
-SCHEMA = 1
+SCHEMA = 2
 
 _SUFFIX = ".npz"
+_PART = ".part"
 JOURNAL_SUFFIX = ".journal"
 """Of results that are kept while the work goes on, see `journal`."""
 _FACTS = "facts.json"
 _PREFIX = "npulse-"
+_KINDS = ("report", "run", "tensors", "view")
+_OTHER = "other"
 _MAX_ENTRY_BYTES = 256 << 20
+_MAX_FACTS_BYTES = 64 << 20
 _MAX_MEMBERS = 4096
+_CHECKED_BYTES = 16 << 20
+"""Entries up to this size are checked byte by byte when they are read, larger ones by their sizes alone."""
 _ENCODED = ("utf-8", "surrogateescape")
 _STALE_PART_S = 3600.0
 
@@ -40,10 +48,22 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What was kept under one key: numpy arrays by name, and facts (anything JSON can hold)."""
+    """What was kept under one key: numpy arrays by name (not to be written into), and facts (anything JSON
+    can hold)."""
 
     arrays: Mapping[str, Array]
     facts: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class KindUsage:
+    """Entries of one kind. oldest_s, newest_s: when the first and the last of them was used, s since 1970."""
+
+    kind: str
+    n_entries: int
+    size_bytes: int
+    oldest_s: float
+    newest_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,7 @@ class Usage:
     n_entries: int
     size_bytes: int
     max_bytes: int
+    kinds: tuple[KindUsage, ...] = ()
 
 
 @dataclass(slots=True)
@@ -66,9 +87,9 @@ class Cache:
     trouble: str = field(default="", compare=False, repr=False)
     """Why something could not be kept: what the system said first, "" as long as all could."""
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str, *, kind: str = "tensors", run: str = "") -> Entry | None:
         """The entry of a key, None where there is none (or none that can be read). Marks it as used."""
-        path = self.path_of(key)
+        path = self.path_of(key, kind=kind, run=run)
         raw = _read(path)
         if raw is None:
             return None
@@ -82,41 +103,69 @@ class Cache:
             pass  # a cache that may only be read still serves
         return entry
 
-    def put(self, key: str, arrays: Mapping[str, Array] | None = None, facts: Any = None) -> bool:
+    def put(
+        self,
+        key: str,
+        arrays: Mapping[str, Array] | None = None,
+        facts: Any = None,
+        *,
+        kind: str = "tensors",
+        run: str = "",
+    ) -> bool:
         """Keep an entry; False if it could not be kept (too large, or the folder can't be written).
 
-        Arrays of objects and facts that JSON can't hold are programming errors: TypeError or ValueError.
+        kind: a word, what `npulse cache` counts it as. run: what the entry is of, for `forget`. Arrays of
+        objects and facts that JSON can't hold are programming errors: TypeError or ValueError.
         """
-        raw = _packed(arrays or {}, facts)
-        if len(raw) > min(_MAX_ENTRY_BYTES, self.max_bytes) or not self.make_folder():
+        arrays = {name: np.asarray(array) for name, array in (arrays or {}).items()}
+        header = json.dumps({"schema": SCHEMA, "facts": facts, "arrays": list(arrays)}).encode()
+        if any(array.dtype.hasobject for array in arrays.values()):
+            raise ValueError("arrays of objects are never kept")
+        size = len(header) + sum(array.nbytes for array in arrays.values())
+        if size > min(_MAX_ENTRY_BYTES, self.max_bytes) or len(header) > _MAX_FACTS_BYTES:
+            return False
+        if len(arrays) >= _MAX_MEMBERS or not self.make_folder():
             return False
         try:
-            _write(self.path_of(key), raw)
+            written = _write(self.path_of(key, kind=kind, run=run), header, arrays)
         except OSError as error:
             self.note_trouble(error)
             return False
-        self._bound(len(raw))
+        self._bound(written)
         return True
 
-    def usage(self) -> Usage:
-        """What the cache holds now."""
-        entries = self._entries()
-        return Usage(self.folder, len(entries), sum(size for _, size, _ in entries), self.max_bytes)
+    def forget(self, run: str) -> int:
+        """Remove all entries of one run; how many there were."""
+        named = f"-{_hashed(run, 16)}-"
+        return sum(_remove(path) for _, _, path in self._entries() if named in path.name)
 
-    def clear(self) -> int:
-        """Remove all entries; how many there were. Files of others in the folder stay."""
+    def usage(self) -> Usage:
+        """What the cache holds now, kind by kind."""
         entries = self._entries()
+        kinds: dict[str, list[tuple[float, int]]] = {}
+        for used_s, size, path in entries:
+            kinds.setdefault(_kind_of(path.name), []).append((used_s, size))
+        told = tuple(
+            KindUsage(kind, len(found), sum(size for _, size in found), found[0][0], found[-1][0])
+            for kind, found in sorted(kinds.items())
+        )
+        return Usage(self.folder, len(entries), sum(size for _, size, _ in entries), self.max_bytes, told)
+
+    def clear(self, *, older_than_s: float | None = None, now_s: float | None = None) -> int:
+        """Remove all entries, or those that nobody has used for longer; how many. Files of others stay."""
+        now_s = time.time() if now_s is None else now_s
+        last_s = math.inf if older_than_s is None else now_s - older_than_s
         self._kept_bytes = None
-        return sum(_remove(path) for _, _, path in entries)
+        return sum(_remove(path) for used_s, _, path in self._entries() if used_s <= last_s)
 
     def note_trouble(self, error: OSError) -> None:
         """Remember the first reason for which something could not be kept; the work itself goes on."""
         self.trouble = self.trouble or error.strerror or type(error).__name__
 
-    def path_of(self, key: str, suffix: str = _SUFFIX) -> Path:
+    def path_of(self, key: str, suffix: str = _SUFFIX, *, kind: str = "tensors", run: str = "") -> Path:
         """The file of a key."""
-        name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:40]
-        return self.folder / f"{_PREFIX}{name}{suffix}"
+        of_run = f"{_hashed(run, 16)}-" if run else ""
+        return self.folder / f"{_PREFIX}{kind}-{of_run}{_hashed(key, 40)}{suffix}"
 
     def make_folder(self) -> bool:
         """The folder exists, is ours, no link, and closed to others."""
@@ -157,9 +206,8 @@ class Cache:
         newest = entries[-1][0] if entries else 0.0
         kept = sum(size for _, size, _ in entries)
         for used, size, path in entries:
-            is_whole = path.suffix in (_SUFFIX, JOURNAL_SUFFIX)
-            is_left_over = not is_whole and newest - used > _STALE_PART_S
-            if is_left_over or (kept > self.max_bytes and is_whole):
+            is_part = path.suffix == _PART
+            if (is_part and newest - used > _STALE_PART_S) or (kept > self.max_bytes and not is_part):
                 kept -= size * _remove(path)
         self._kept_bytes = kept
 
@@ -191,36 +239,63 @@ def key_of(function: str, inputs: Iterable[str | os.PathLike[str]], *settings: o
     return f"{function} {told.hexdigest()}"
 
 
-def _packed(arrays: Mapping[str, Array], facts: Any) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_FACTS, json.dumps({"schema": SCHEMA, "facts": facts, "arrays": list(arrays)}))
-        for i, array in enumerate(arrays.values()):
-            member = io.BytesIO()
-            np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-            archive.writestr(f"{i}.npy", member.getbuffer())
-    return buffer.getvalue()
+def _hashed(text: str, n_digits: int) -> str:
+    return hashlib.sha256(text.encode(*_ENCODED)).hexdigest()[:n_digits]
+
+
+def _kind_of(name: str) -> str:
+    kind = name.removeprefix(_PREFIX).partition("-")[0]
+    return kind if kind in _KINDS else _OTHER
 
 
 def _unpacked(raw: bytes) -> Entry | None:
     """The entry in the bytes of a file; None for anything that this module did not write as it is."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            members = archive.infolist()
-            if len(members) > _MAX_MEMBERS or any(m.compress_type != zipfile.ZIP_STORED for m in members):
+            members = {member.filename: member for member in archive.infolist()}
+            if len(members) > _MAX_MEMBERS or len(members) != len(archive.infolist()):
+                return None
+            for member in members.values():
+                is_plain = member.compress_type == zipfile.ZIP_STORED and member.flag_bits & 1 == 0
+                if not is_plain or member.file_size != member.compress_size or member.file_size > len(raw):
+                    return None
+            if members[_FACTS].file_size > _MAX_FACTS_BYTES:
                 return None
             header = json.loads(archive.read(_FACTS))
             if header["schema"] != SCHEMA:
                 return None
             arrays = {
-                str(name): np.lib.format.read_array(io.BytesIO(archive.read(f"{i}.npy")), allow_pickle=False)
+                str(name): _array_in(raw, archive, members[f"{i}.npy"])
                 for i, name in enumerate(header["arrays"])
             }
             return Entry(arrays, header["facts"])
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, OSError):
         return None
-    except (RuntimeError, MemoryError, SyntaxError):  # an encrypted or unknown zip, a header that lies
+    # an encrypted or unknown zip, a header that lies or is too deep
+    except (RuntimeError, MemoryError, SyntaxError, OverflowError, AttributeError, IndexError):
         return None
+
+
+def _array_in(raw: bytes, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
+    """A member as an array over the bytes of the file, without a copy. ValueError where it is none."""
+    if len(raw) <= _CHECKED_BYTES:
+        data: bytes | memoryview = archive.read(member)
+    else:
+        at = member.header_offset
+        start = at + 30 + int.from_bytes(raw[at + 26 : at + 28], "little")
+        start += int.from_bytes(raw[at + 28 : at + 30], "little")
+        data = memoryview(raw)[start : start + member.file_size]
+    head = io.BytesIO(data[:12_000])
+    if np.lib.format.read_magic(head) != (1, 0):
+        raise ValueError("another version of the format")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(head)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or min(shape, default=0) < 0 or n_bytes != len(data) - head.tell():
+        raise ValueError("not what its header says")
+    if not n_bytes:
+        return np.empty(shape, dtype)
+    found: Array = np.frombuffer(data, dtype, offset=head.tell())
+    return found.reshape(shape[::-1]).T if is_fortran else found.reshape(shape)
 
 
 def _read(path: Path) -> bytes | None:
@@ -236,18 +311,35 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _write(path: Path, raw: bytes) -> None:
-    """Beside, to the disk, then in place: a reader sees the old entry or the new one, never half of one."""
-    fd, part = tempfile.mkstemp(prefix=f"{path.stem}.", suffix=".part", dir=path.parent)
+def _write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> int:
+    """Beside, to the disk, then in place: a reader sees the old entry or the new one, never half of one.
+
+    Returns the size in bytes.
+    """
+    fd, part = tempfile.mkstemp(prefix=f"{path.stem}.", suffix=_PART, dir=path.parent)
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(raw)
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(_FACTS, header)
+                for i, array in enumerate(arrays.values()):
+                    with archive.open(f"{i}.npy", "w", force_zip64=array.nbytes >= 1 << 31) as member:
+                        _write_array(member, array)
             file.flush()
             os.fsync(file.fileno())
+            size = file.tell()
         os.replace(part, path)
+        return size
     except BaseException:
         _remove(Path(part))
         raise
+
+
+def _write_array(member: IO[bytes], array: Array) -> None:
+    """As numpy's `.npy`, version 1.0, rows first."""
+    facts = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(member, facts)
+    if array.nbytes:
+        member.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _remove(path: Path) -> bool:

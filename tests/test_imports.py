@@ -22,13 +22,22 @@ pytestmark = pytest.mark.xdist_group("imports")
 # Rooms by level (docs/architecture.md): a room may import lower ones and itself, nothing beside or above it.
 LEVELS: tuple[tuple[str, ...], ...] = (
     (
-        *("core.errors", "core.files", "core.findings", "core.rules", "core.text", "core.table"),
+        *(
+            "core.errors",
+            "core.files",
+            "core.findings",
+            "core.kept_records",
+            "core.rules",
+            "core.text",
+            "core.table",
+        ),
         *("core.query", "core.tails", "core.secret_names", "core.toml_text"),
         *("core.figures", "core.analysis", "core.views", "core.criteria", "core.verbosity"),
         *("core.progress", "core.cache", "core.journal", "core.scale", "core.plugins"),
     ),
     ("core.formats",),
     ("core.run",),
+    ("core.kept",),
     ("core.device", "core.config"),
     ("core.doctor",),  # asks the devices
     ("core.calls",),

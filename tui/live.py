@@ -203,7 +203,7 @@ class Live:
 
     def _settle_later(self) -> None:
         """Look once more when nothing is fresh any more: only then what is not whole is known to stay so."""
-        from npulse.core.run.folders import FRESH_NS
+        from npulse.core.run.stamp import FRESH_NS
 
         if self._settle_timer is not None:
             self._settle_timer.stop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,7 @@ from .terminal import Terminal, install_signal_handlers, terminal_from
 from .themes import install_themes, line_filters, theme_names_for, uses_ansi_colours
 
 if TYPE_CHECKING:
+    from npulse.core.cache import Cache
     from npulse.core.capture.request import CaptureRequest
     from npulse.core.progress import IsCancelled, Progress, ProgressCallback
     from npulse.core.run.model import Run
@@ -107,6 +109,7 @@ class Shell(App[int], inherit_bindings=False):
         tell_finding: Tell | None = None,
         run_capture: RunCapture | None = None,
         withheld: frozenset[str] = frozenset(),
+        cache: Cache | None = None,
     ) -> None:
         self.terminal = terminal or terminal_from(_PLAIN_TERMINAL, is_tty=True, encoding="utf-8")
         self.glyphs = self.terminal.glyphs
@@ -131,7 +134,9 @@ class Shell(App[int], inherit_bindings=False):
         self._first_pane = first_pane
         """None: the one of the area that the run was captured for, once that is known."""
         self._first_round = first_round
-        self._open_run = open_run or _discover
+        self.cache = cache
+        """Where results of earlier openings are kept; None keeps nothing."""
+        self._open_run = open_run or partial(_discover, cache)
         self.live = Live(
             self, open_watch=open_watch, follow_at_start=follow, has_bell=has_bell, tell=tell_finding
         )
@@ -452,8 +457,11 @@ class Shell(App[int], inherit_bindings=False):
 
         self.push_screen(PickerPage(), lambda path: self.open_path(path) if path else None)
 
-    def open_path(self, path: str) -> None:
-        """Open another run, or the same again; the panes fill when discovery ends."""
+    def open_path(self, path: str, *, is_anew: bool = False) -> None:
+        """Open another run, or the same again; the panes fill when discovery ends.
+
+        is_anew: what is kept of it from earlier openings is forgotten first.
+        """
         if path != self.run_path:
             self.live.run_changes()
             self.opened = None
@@ -464,10 +472,10 @@ class Shell(App[int], inherit_bindings=False):
         kept = {name: text for name, text in self._busy.items() if name == "capture"}
         self._busy = {"open": self.tr("header.opening"), **kept}
         self.feed_all()
-        self._discover_run(path)
+        self._discover_run(path, is_anew)
 
     @work(thread=True, exclusive=True, group="open", exit_on_error=False)
-    def _discover_run(self, path: str) -> None:
+    def _discover_run(self, path: str, is_anew: bool) -> None:
         worker = get_current_worker()
         told_s = time.monotonic()
 
@@ -477,6 +485,10 @@ class Shell(App[int], inherit_bindings=False):
                 told_s = time.monotonic()
                 self.post_message(ProgressTold(progress))
 
+        if is_anew:
+            from npulse.core.kept import forget_kept
+
+            forget_kept(path, self.cache)
         run = self._open_run(Path(path), on_progress, lambda: worker.is_cancelled)
         if not worker.is_cancelled:
             self.post_message(RunOpened(path, run))
@@ -548,8 +560,10 @@ class Shell(App[int], inherit_bindings=False):
         return len(jobs)
 
 
-def _discover(path: Path, on_progress: ProgressCallback, is_cancelled: IsCancelled) -> Run:
+def _discover(
+    cache: Cache | None, path: Path, on_progress: ProgressCallback, is_cancelled: IsCancelled
+) -> Run:
     """The core's discovery, imported by the worker that needs it."""
-    from npulse.core.run.discover import discover
+    from npulse.core.kept import discover_kept
 
-    return discover(path, progress=on_progress, is_cancelled=is_cancelled)
+    return discover_kept(path, cache, progress=on_progress, is_cancelled=is_cancelled)

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.areas import area_of
+from npulse.core.cache import Cache
 from npulse.core.criteria import CheckUp
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem, Report, with_problems
+from npulse.core.kept.keeper import keeper_of, kept_or_made, settings_of_run
 from npulse.core.plugins.analyses import has_analyses, joined_with, plugin_reports, without_tables
 from npulse.core.progress import (
     IsCancelled,
@@ -22,11 +24,11 @@ from npulse.core.progress import (
 from npulse.core.run.model import Run
 from npulse.core.run.selection import check_round
 from npulse.core.tails import Tails
+from npulse.core.text import Lang
 
 from .commands import RunFacts, facts_of_run
 from .criteria_file import CriteriaFile
 from .criterion import ORDER
-from .environment import environment_of
 from .here import device_here, environment_here
 from .judge import ALL_ROUNDS, Prepare, as_it_is, judged
 
@@ -63,7 +65,7 @@ def check_up(
     InputError: no such round, or what `options` choose is in no area; Cancelled.
     """
     check_round(run, options)
-    facts = facts_of_run(run) if facts is None else facts
+    facts = kept_facts_of(run, options.cache) if facts is None else facts
     reports: dict[str, tuple[AreaReport, ...]] = {}
     refused: list[InputError] = []
     has_tables, has_plugins = options.tables, has_analyses(is_cancelled=is_cancelled)
@@ -85,6 +87,27 @@ def check_up(
     progress(Progress("check-up", len(ORDER), len(ORDER), "areas"))
     _refuse_nothing(run, options, reports, refused)
     return _judged(facts, reports, criteria, options, prepare)
+
+
+def kept_facts_of(run: Run, cache: Cache | None) -> RunFacts:
+    """`facts_of_run`, as they were kept where nothing has changed."""
+    settings = ("facts", settings_of_run(run))
+    return kept_or_made(keeper_of(run, cache), settings, RunFacts, lambda: facts_of_run(run))
+
+
+def kept_environment_of(
+    run: Run, cache: Cache | None, round_name: str | None = None, lang: Lang = "en"
+) -> AreaReport | None:
+    """`environment_of`, as it was kept where nothing has changed."""
+    settings = ("environment", settings_of_run(run), round_name, lang)
+    expected = (AreaReport, type(None))
+
+    def made() -> AreaReport | None:
+        from .environment import environment_of  # slow to load, and not needed where all is known
+
+        return environment_of(run, round_name, lang)
+
+    return kept_or_made(keeper_of(run, cache), settings, expected, made)
 
 
 def _refuse_nothing(
@@ -126,7 +149,7 @@ def _ask(
     if area == "environment":
         if is_here:
             return (environment_here(asked),)
-        found = environment_of(run, options.round_name, options.lang)
+        found = kept_environment_of(run, options.cache, options.round_name, options.lang)
         return () if found is None else (found,)
     if area == "device" and is_here:
         return (device_here(asked, is_cancelled=is_cancelled),)

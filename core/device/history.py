@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +99,17 @@ class History:
         self._max = max(max_samples, 8)
         self._criteria = criteria or Criteria()
         self._chips: dict[Key, _Chip] = {}
+
+    def to_kept(self) -> tuple[Any, ...]:
+        """What `from_kept` makes it of again (core/kept_records.py)."""
+        return self._max, self._criteria, self._chips
+
+    @classmethod
+    def from_kept(cls, max_samples: int, criteria: Criteria, chips: dict[Key, _Chip]) -> History:
+        """The same samples again."""
+        found = cls(max_samples, criteria)
+        found._chips = chips
+        return found
 
     @property
     def keys(self) -> tuple[Key, ...]:

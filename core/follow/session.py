@@ -16,9 +16,9 @@ from npulse.core.areas import AREAS, Area
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.findings import Finding, Problem, Report, Verdict, worst_exit_code, worst_verdict
 from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
-from npulse.core.run.folders import FRESH_NS
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Run
+from npulse.core.run.stamp import FRESH_NS
 from npulse.core.tails import Tails
 from npulse.core.watch.events import Batch, LiveState
 from npulse.core.watch.gone import with_gone

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from npulse.core.errors import InputError
 from npulse.core.text import Lang, say
@@ -100,6 +100,15 @@ class SourceRoots:
         self._index: SourceIndex | None = None
         self._files: dict[str, _File | Missing] = {}
         self._owned: dict[tuple[str, ...], dict[str, bool]] = {}
+
+    def to_kept(self) -> tuple[Any, ...]:
+        """What `from_kept` makes them of again (core/kept_records.py)."""
+        return (tuple(Path(named) for named, _ in self._named),)
+
+    @classmethod
+    def from_kept(cls, roots: tuple[Path, ...]) -> SourceRoots:
+        """The same folders, to be walked anew once a name asks for it. InputError where one is gone."""
+        return cls(roots)
 
     @property
     def index(self) -> SourceIndex:

@@ -13,28 +13,13 @@ from npulse.core.device.warning import Unwell, unwell_in, words_for
 from npulse.core.errors import InputError
 from npulse.core.findings import Location, Related
 from npulse.core.progress import IsCancelled, never_cancelled
-from npulse.core.rules import Rule
 from npulse.core.run.manifest import MANIFEST
 from npulse.core.run.model import Artifact, Run
 from npulse.core.tails import Tails
 
 from .advice import Advice, words
 from .found import Performance
-from .rule import NEVER, OWN
 from .texts import TEXTS
-
-RULE = Rule(
-    "performance.device",
-    "warning",
-    ("measured on a card that is not well", "在异常的卡上测得"),
-    (
-        "npu-smi's output or the snapshots in the same round show that a card was hot, slow under load, capped, or not OK. Times that were measured on it are not those of the program. Cards are matched by the device ids of the profiles; where a profile has none, all cards count.",
-        "同一轮次中的 npu-smi 输出或快照显示某卡过热、负载下降频、功率受限或健康异常。在其上测得的时间不代表程序本身。按 profile 的 device id 匹配；没有 device id 时计入所有卡。",
-    ),
-    ("what the rules of the device area call not well", "设备项规则判定为异常"),
-    OWN,
-    NEVER,
-)
 
 
 def unwell_cards(

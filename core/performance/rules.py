@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from npulse.core.rules import Rule
 
-from .cards import RULE as _CARDS
 from .changes.rules import RULES as _CHANGES
 from .kernel.rules import RULES as _KERNEL
 from .operators.rules_patterns import RULES as _PATTERNS
 from .operators.rules_top import RULES as _TOP
 from .ranks.rules import RULES as _RANKS
 from .rule import OWN
+from .rules_cards import RULE as _CARDS
 from .wall.rules import RULES as _WALL
 
 RULES: tuple[Rule, ...] = (

@@ -12,6 +12,7 @@ from ..findings import Completeness
 from .kinds import KINDS
 from .paths import Parts
 from .peek import JsonKeys, json_keys, looks_closed, peek
+from .stamp import FRESH_NS
 
 INDEXES = ("dump.json", "debug.json")
 TENSOR_FOLDER = "dump_tensor_data"
@@ -25,9 +26,6 @@ _FX_FOLDERS = frozenset({"msprobe_fx_dump", "msit_fx_dump"})
 _FX_STEP = re.compile(r"gm_\d+_dump")
 _PROFILER_INFO = re.compile(r"profiler_info_(\d{1,9})\.json")
 _ENTRY = re.compile(r"\.(?:forward|backward|debug|parameters_grad)(?:\.\d+)?$")
-
-FRESH_NS = 60 * 10**9
-"""A file that changed within the last minute may still be written to."""
 
 
 def is_fresh(path: Path, now_ns: int | None = None) -> bool:

@@ -37,7 +37,8 @@ class Run:
     """The folder (or file) that was opened, and what was recognised in it.
 
     shared: artifacts beside the round folders (a golden capture, version files); empty where the run has
-    one round. n_unknown: files that are no artifact and no part of one.
+    one round. n_unknown: files that are no artifact and no part of one. stamp: of its files as they were
+    when it was opened (core/run/stamp.py), "" where results of it are not kept.
     """
 
     path: Path
@@ -46,6 +47,7 @@ class Run:
     n_entries: int = 0
     shared: tuple[Artifact, ...] = ()
     n_unknown: int = 0
+    stamp: str = ""
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:

@@ -11,7 +11,6 @@ from ..analysis import AnalysisOptions, AreaReport, Newest, SelectionT, reports_
 from ..errors import InputError, UsageError
 from ..progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 from ..text import say
-from .discover import discover
 from .model import Artifact, Run
 
 SHOWN = 16
@@ -156,6 +155,8 @@ class Reports(Generic[SelectionT]):
         for word in self._meant_nothing(options):
             hint = f"leave --{word} out"
             raise UsageError(f"--{word} chooses nothing here: there is no {word}", hint=hint, path=paths[0])
+        from .discover import discover  # slow to load, and not needed where a run is open
+
         run = discover(paths[0], progress=progress, is_cancelled=is_cancelled)
         chosen = self.newest(run, options)
         found = self.look(run, chosen, options, progress=progress, is_cancelled=is_cancelled)

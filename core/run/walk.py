@@ -27,8 +27,8 @@ from .sniff import (
     named_kind,
     sniff,
 )
+from .stamp import FRESH_NS, SKIPPED_FOLDERS
 
-SKIPPED_FOLDERS = frozenset({".git", "__pycache__", "node_modules", "site-packages"})
 DUMP_FILES = ("stack.json", "construct.json", "dump_error_info.log", "removed_tensors.txt")
 MAX_FRUITLESS_LOOKS = 5000
 """Looks into files of one suffix in one folder, none of them known: about half a second."""
@@ -299,7 +299,7 @@ def _take_index(walk: Walk, todo: Todo, name: str, *, follow: bool) -> None:
         folder.n_own += 1
         walk.dumps[todo.parts] = FoundDump(folder, name, look)
     else:  # dump.json and debug.json side by side
-        completeness = folders.dump_completeness(look, 0, look.modified_ns + folders.FRESH_NS)
+        completeness = folders.dump_completeness(look, 0, look.modified_ns + FRESH_NS)
         found = Sniffed("msprobe.dump", look.size_bytes, look.modified_ns, completeness)
         walk.files.append(FoundFile(parts, found, todo.session))
 

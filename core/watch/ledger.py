@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from npulse.core.run.folders import FRESH_NS
 from npulse.core.run.kinds import KINDS
 from npulse.core.run.model import Artifact, Run
+from npulse.core.run.stamp import FRESH_NS
 
 from .changes import ArtifactKey, Change, Places, key_of, with_artifacts
 from .events import (

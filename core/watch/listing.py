@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from npulse.core.run.discover import MAX_DEPTH, MAX_ENTRIES
 from npulse.core.run.folders import INDEXES
-from npulse.core.run.walk import SKIPPED_FOLDERS
+from npulse.core.run.stamp import SKIPPED_FOLDERS
 
 from .changes import Change, FileState, diff
 

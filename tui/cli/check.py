@@ -11,7 +11,17 @@ from npulse.core.errors import UsageError
 from ..state import user_config_file
 from .analyse import asked_of, written
 from .gate import gate_of
-from .options import AnalyseOptions, chosen_format, chosen_lang, emit, now_text, opened, talk, version
+from .options import (
+    AnalyseOptions,
+    chosen_format,
+    chosen_lang,
+    emit,
+    now_text,
+    opened,
+    talk,
+    user_cache,
+    version,
+)
 from .progress import end_progress, stderr_progress
 
 CRITERIA_FILE = "criteria.toml"
@@ -40,6 +50,7 @@ def run_check(
     from npulse.core.checkup.commands import RunFacts
     from npulse.core.checkup.report import report
     from npulse.core.checkup.run_report import criteria_in_force
+    from npulse.core.kept import discover_kept
     from npulse.core.report import (
         dossier_of,
         is_whole_alone,
@@ -47,7 +58,6 @@ def run_check(
         refuse_early,
         write_whole_report,
     )
-    from npulse.core.run.discover import discover
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
@@ -62,7 +72,7 @@ def run_check(
 
     try:
         progress = stderr_progress(lang)
-        run = discover(path, progress=progress)
+        run = discover_kept(path, user_cache(options.no_cache), progress=progress)
         found = check_up(
             run,
             replace(asked_of(options), criteria=None, tables=options.tables or is_whole),

@@ -38,8 +38,8 @@ def run_report(path: Path, options: ReportOptions) -> int:
     from npulse.core.checkup.report import first_line, report
     from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.dossier import gather
+    from npulse.core.kept import discover_kept
     from npulse.core.report import masked_dossier, refuse_early, write_whole_report
-    from npulse.core.run.discover import discover
     from npulse.core.scale import limit_blas_threads
 
     limit_blas_threads()
@@ -60,7 +60,7 @@ def run_report(path: Path, options: ReportOptions) -> int:
     progress = stderr_progress(options.lang)
     try:
         found = gather(
-            discover(path, progress=progress),
+            discover_kept(path, user_cache(options.no_cache), progress=progress),
             asked,
             criteria,
             title=options.title,

@@ -19,6 +19,7 @@ from .progress import end_progress, stderr_progress
 
 if TYPE_CHECKING:
     from npulse.core.analysis import AreaReport
+    from npulse.core.cache import Cache
     from npulse.core.checkup.criteria_file import CriteriaFile
     from npulse.core.checkup.judge import Prepare
     from npulse.core.findings import Finding
@@ -188,18 +189,19 @@ def print_triage(
     from npulse.core.checkup.run_report import criteria_in_force, silences_of
     from npulse.core.findings import worst_exit_code
     from npulse.core.gate import Gate
+    from npulse.core.kept import discover_kept
     from npulse.core.plugins.analyses import added_plugin_reports, has_analyses, without_tables
     from npulse.core.report import render, verdict_line
-    from npulse.core.run.discover import discover
 
     criteria = criteria_in_force(None, user_config_file("criteria.toml"))
     gate = Gate(date.today(), silences_of(criteria), lang=lang)
     progress = stderr_progress(lang)
-    options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache), source_roots=source_roots)
+    cache = user_cache(no_cache)
+    options = AnalysisOptions(lang=lang, jobs=jobs, cache=cache, source_roots=source_roots)
     has_plugins = has_analyses()
     asked = replace(options, tables=has_plugins)
     try:
-        run = discover(path, progress=progress)
+        run = discover_kept(path, cache, progress=progress)
         areas = [area for area in AREAS if area.is_built]
         by_area = {
             area.id: area.reports_of(
@@ -222,7 +224,7 @@ def print_triage(
             talk(f"npulse: {note}")
     emit([f"npulse  {safe_text(str(run.path))}\n"])
     if found:
-        emit(f"{line}\n" for line in _check_up_lines(run, by_area, criteria, gate.prepare, lang))
+        emit(f"{line}\n" for line in _check_up_lines(run, by_area, criteria, gate.prepare, lang, cache))
     if len(found) > 1:
         emit(f"{verdict_line(one.report, lang).rstrip()}{_round_behind(one)}\n" for one in found)
     for one in found:
@@ -241,18 +243,18 @@ def _check_up_lines(
     criteria: CriteriaFile,
     prepare: Prepare,
     lang: Lang,
+    cache: Cache | None,
 ) -> Iterator[str]:
     """The check-up of the reports that are there anyway, with what the run tells of its environment."""
-    from npulse.core.checkup.commands import facts_of_run
-    from npulse.core.checkup.environment import environment_of
+    from npulse.core.checkup.check import kept_environment_of, kept_facts_of
     from npulse.core.checkup.judge import judged
     from npulse.core.checkup.report import report
     from npulse.core.report import verdict_line
 
-    found = environment_of(run, lang=lang)
+    found = kept_environment_of(run, cache, lang=lang)
     environment = () if found is None else (replace(found, report=prepare(found.report)),)
     reports = {**by_area, "environment": environment}
-    told = report(judged(facts_of_run(run), reports, criteria, lang=lang, prepare=prepare), lang)
+    told = report(judged(kept_facts_of(run, cache), reports, criteria, lang=lang, prepare=prepare), lang)
     yield verdict_line(told, lang).rstrip("\n")
     yield from told.told
     yield ""
@@ -350,6 +352,7 @@ def _run_screen(
         has_bell=followed.has_bell and os.environ.get("NPULSE_NO_BELL", "") in ("", "0"),
         tell_finding=tell,
         withheld=withheld,
+        cache=user_cache(no_cache),
         greeting=greeting,
         recording=recording,
         pause_s=pause_s,

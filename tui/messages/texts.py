@@ -29,6 +29,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "pane.only-finding": ("This is the only finding.", "这是唯一的发现。"),
     "pane.origin-of": ("origin {i} of {n}", "源头 {i} / {n}"),
     "job.reading": ("Reading ...", "正在读取……"),
+    "job.kept": ("kept {when}, files unchanged", "缓存于 {when}，文件未变"),
     "job.cancelled-here": ("Cancelled. r reads again.", "已取消。按 r 重新读取。"),
     "pane.nothing-for": (
         "Nothing here for this key ({action}): no row is under the cursor.",

@@ -17,6 +17,7 @@ from textual.timer import Timer
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from npulse.core.findings import Problem, Report
+from npulse.core.kept.keeper import Keeper, keeper_of
 from npulse.core.tails import Tails
 from npulse.core.text import Lang, safe_text
 
@@ -85,10 +86,11 @@ class JobPane(Pane):
     class Ready(Message):
         """A job has something to show."""
 
-        def __init__(self, version: int, made: Any) -> None:
+        def __init__(self, version: int, made: Any, kept_s: float | None = None) -> None:
             super().__init__()
             self.version = version
             self.made = made
+            self.kept_s = kept_s
 
     class Told(Message):
         """How far a job is."""
@@ -103,6 +105,8 @@ class JobPane(Pane):
         self.version = 0
         self.ended = ""
         """Why the last job ended early, as a text to show; "" where it did not."""
+        self.kept_s: float | None = None
+        """When an earlier opening made what is shown, s since 1970; None where this one did."""
         self._started: tuple[Run | None, int] | None = None
         self._job: Worker[None] | None = None
         self._failure: tuple[Problem, ...] = ()
@@ -121,6 +125,16 @@ class JobPane(Pane):
     def make_job(self, run: Run, round_: Round) -> Job:
         """The work to do for a round of a run."""
         raise NotImplementedError
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        """What the job's result depends on beside the files of the run: it is kept for the next opening, and
+        taken from the last one. None where it is not kept."""
+        return None
+
+    def is_as_asked(self, made: Any) -> bool:
+        """Whether a result of an earlier opening is what the job would make, as far as `kept_as` leaves it
+        open."""
+        return True
 
     def take(self, made: Any) -> None:
         """Show what the job of the moment has made."""
@@ -205,7 +219,10 @@ class JobPane(Pane):
             names = tuple(artifact.path for artifact in (*run.artifacts, *self.shell.live.gone))
             run = self._with_gone(run, tails)
             job = partial(_followed, tails, run.path, names, self.make_job(run, run.rounds[self.round_index]))
-        self._job = self._run_job(self.version, job, self._following, is_look)
+        keeper = None if self._following is not None else keeper_of(run, self.shell.cache)
+        asked = None if keeper is None else self.kept_as(run, round_)
+        keeping = None if keeper is None or asked is None else (keeper, (self.area, self.shell.lang, asked))
+        self._job = self._run_job(self.version, job, self._following, is_look, keeping)
 
     def _with_gone(self, run: Run, tails: Tails) -> Run:
         """With the files that are gone by now: what was read of them stays."""
@@ -214,10 +231,23 @@ class JobPane(Pane):
         return with_gone(run, self.shell.live.gone, tails)
 
     @work(thread=True, exclusive=True, group="job", exit_on_error=False, description="job")
-    def _run_job(self, version: int, job: Job, following: Following | None, is_look: bool) -> None:
+    def _run_job(
+        self,
+        version: int,
+        job: Job,
+        following: Following | None,
+        is_look: bool,
+        keeping: tuple[Keeper, object] | None = None,
+    ) -> None:
         worker = get_current_worker()
+        if keeping is not None:
+            known = keeping[0].get("view", keeping[1], object)
+            if known is not None and self.is_as_asked(known.value):
+                self.post_message(self.Ready(version, known.value, known.made_s))
+                return
         told_s = 0.0
         last: list[Any] = []
+        newest: list[Any] = []
 
         def tell(progress: Progress) -> None:
             nonlocal told_s
@@ -226,6 +256,7 @@ class JobPane(Pane):
                 self.post_message(self.Told(version, progress))
 
         def show(made: Any) -> None:
+            newest[:] = [made]
             if not worker.is_cancelled:
                 self.post_message(self.Ready(version, made))
 
@@ -234,6 +265,9 @@ class JobPane(Pane):
             job(JobTools(self.shell.lang, tell, lambda: worker.is_cancelled, shown))
         if last:
             show(last[-1])
+        if keeping is not None and newest and not worker.is_cancelled:
+            if getattr(newest[0], "is_complete", True):
+                keeping[0].put("view", keeping[1], newest[0])
 
     # ---- following ----
 
@@ -335,6 +369,7 @@ class JobPane(Pane):
         if message.version == self.version:
             if self._is_look:
                 self.ended, self._failure = "", ()
+            self.kept_s = message.kept_s
             self._take_news(getattr(message.made, "report", None))
             self.take(message.made)
 

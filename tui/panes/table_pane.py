@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import localtime, strftime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from textual import on
@@ -328,12 +329,18 @@ class TablePane(LiveRows, Generic[ViewT]):
 
     def _show_state(self, *_: object) -> None:
         parts = [self.table.position] if self.shown is not None else []
-        parts += [text for text in (self.live_text(), self.filter_text()) if text]
+        parts += [text for text in (self.live_text(), self.kept_text(), self.filter_text()) if text]
         if self.view.sort:
             arrow = self.shell.glyphs.descending if self.view.descending else self.shell.glyphs.ascending
             parts.append(f"{arrow} {self.heading(self.view.sort, self.shell.lang)}")
         parts += [safe_text(text) for text in (self._trouble, self.ended) if text]
         self._say("#state", self.plain("  ".join(parts)))
+
+    def kept_text(self) -> str:
+        """That an earlier opening made what is shown, and when; "" where this one did."""
+        if self.kept_s is None or self.shown is None:
+            return ""
+        return self.tr("job.kept", when=strftime("%Y-%m-%d %H:%M", localtime(self.kept_s)))
 
     def retranslate(self) -> None:
         self.table.position_template = self.tr("table.position")

@@ -17,8 +17,9 @@ from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.dump import iter_calls
 from npulse.core.formats.msprobe.removed import read_removed
 from npulse.core.run.discover import discover
-from npulse.core.run.folders import FRESH_NS, TENSOR_FOLDER
+from npulse.core.run.folders import TENSOR_FOLDER
 from npulse.core.run.model import Artifact
+from npulse.core.run.stamp import FRESH_NS
 from npulse.core.text import safe_text
 
 from ..base import count_files

@@ -60,6 +60,15 @@ class Texts(Sequence[str]):
         self._block = block
         self._ends = ends  # n + 1 offsets
 
+    def to_kept(self) -> tuple[Any, ...]:
+        """What `from_kept` makes them of again (core/kept_records.py)."""
+        return self._block, self._ends
+
+    @classmethod
+    def from_kept(cls, block: bytearray, ends: npt.NDArray[np.int64]) -> Texts:
+        """The same strings again."""
+        return cls(block, ends)
+
     def __len__(self) -> int:
         return len(self._ends) - 1
 

@@ -46,6 +46,15 @@ class PackedColumns(Mapping[str, _Array]):
     def __init__(self, columns: Mapping[str, Packed]) -> None:
         self._columns = dict(columns)
 
+    def to_kept(self) -> tuple[Any, ...]:
+        """What `from_kept` makes them of again (core/kept_records.py)."""
+        return (self._columns,)
+
+    @classmethod
+    def from_kept(cls, columns: Mapping[str, Packed]) -> PackedColumns:
+        """The same columns again."""
+        return cls(columns)
+
     def __getitem__(self, name: str) -> _Array:
         return self._columns[name].whole()
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from npulse.core.files import stamp_of
-from npulse.core.run.folders import FRESH_NS, is_fresh
+from npulse.core.run.folders import is_fresh
+from npulse.core.run.stamp import FRESH_NS
 from npulse.core.tails import Tails
 
 

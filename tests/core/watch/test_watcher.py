@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import InputError
 from npulse.core.run.discover import discover
-from npulse.core.run.folders import FRESH_NS
+from npulse.core.run.stamp import FRESH_NS
 from npulse.core.tails import Tails
 from npulse.core.watch.changes import key_of
 from npulse.core.watch.events import (

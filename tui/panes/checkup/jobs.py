@@ -32,8 +32,7 @@ def check_up_run(
     criteria_path: the user's criteria file, if it is there. tails_of: of a run that is followed, what was
     read for an area so far. is_whole: only the end is shown, where an earlier one stands on the screen.
     """
-    from npulse.core.checkup.check import check_up
-    from npulse.core.checkup.commands import facts_of_run
+    from npulse.core.checkup.check import check_up, kept_facts_of
     from npulse.core.checkup.criterion import ORDER
     from npulse.core.checkup.run_report import criteria_in_force, silences_of
     from npulse.core.checkup.view import CheckUpView, check_up_view
@@ -41,7 +40,7 @@ def check_up_run(
 
     criteria = criteria_in_force(None, criteria_path)
     gate = Gate(date.today(), silences_of(criteria), lang=tools.lang)
-    facts = facts_of_run(run)
+    facts = kept_facts_of(run, options.cache)
 
     def view(found: CheckUp, asking: str) -> CheckUpView:
         return check_up_view(

@@ -17,6 +17,7 @@ from textual.worker import Worker, WorkerState, get_current_worker
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.device.live import LiveDevices
 from npulse.core.device.view import SUBJECT, DeviceView
+from npulse.core.kept.keeper import settings_of
 from npulse.core.text import Lang, clock_text, safe_text
 from npulse.core.views import Detail
 
@@ -98,6 +99,10 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
 
     def make_job(self, run: Run, round_: Round) -> Job:
         return partial(read_round, run, round_.name, options=replace(self.options, tails=self.tails))
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        asked = settings_of(self.options)
+        return asked and (round_.name, asked)
 
     def busy_text(self) -> str:
         return self.tr("device.reading")

@@ -12,6 +12,7 @@ from textual import on, work
 from textual.binding import BindingType
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.kept.keeper import settings_of
 from npulse.core.memory.view import SUBJECT, MemoryView
 from npulse.core.text import Lang, safe_text
 
@@ -81,6 +82,10 @@ class MemoryPane(TablePane[MemoryView], inherit_bindings=False):
     def make_job(self, run: Run, round_: Round) -> Job:
         options = replace(self.options, source_roots=self._roots_of(run), tails=self.tails)
         return partial(read_round, run, round_.name, options=options)
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        asked = settings_of(replace(self.options, source_roots=self._roots_of(run)))
+        return asked and (round_.name, asked)
 
     def _roots_of(self, run: Run) -> tuple[Path, ...]:
         return self._roots.get(str(run.path), self.options.source_roots)

@@ -10,6 +10,7 @@ from textual import on, work
 from textual.binding import BindingType
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.kept.keeper import settings_of
 from npulse.core.overflow.view import SUBJECT, OverflowView, rank_matrix
 from npulse.core.text import Lang
 
@@ -67,6 +68,10 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
             options=replace(self.options, tails=self.tails),
             saturation=self._saturation,
         )
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        asked = settings_of(self.options)
+        return asked and (round_.name, asked, self._saturation)
 
     def forget_choices(self) -> None:
         super().forget_choices()

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.kept.keeper import settings_of
 from npulse.core.performance.files import FileTable, FileView, file_tables
 from npulse.core.performance.table import BY_KINDS
 from npulse.core.performance.view import SUBJECT, PerformanceView
@@ -117,6 +118,10 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
             kind=lambda: self._kind,
             against=self._against,
         )
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        asked = settings_of(replace(self.options, rank=self._rank))
+        return asked and (round_.name, asked, self._kind, self._against)
 
     def busy_text(self) -> str:
         return self.tr("performance.reading")

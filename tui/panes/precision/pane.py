@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -78,6 +79,19 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             tails=self.tails,
             kept=self._kept,
         )
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        from npulse.core.precision.comparison import AS_USUAL
+
+        settings = self.settings or AS_USUAL
+        is_usual = replace(settings, jobs=0, cluster=None, cache=None) == AS_USUAL
+        return (round_.name, self._choice) if is_usual else None
+
+    def is_as_asked(self, made: Any) -> bool:
+        """What was paired by hand may have changed since."""
+        if not isinstance(made, PrecisionView):
+            return True
+        return self._kept.by_hand(made.comparison.pair, made.root) == made.by_hand
 
     def forget_choices(self) -> None:
         super().forget_choices()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,12 +14,14 @@ from textual.binding import BindingType
 from textual.worker import get_current_worker
 
 from npulse.core.analysis import AnalysisOptions
+from npulse.core.kept.keeper import settings_of
 from npulse.core.rounds.chart import chart
 from npulse.core.rounds.view import SUBJECT, RoundsView
 from npulse.core.text import Lang
 
 from ...actions import bindings_for
 from ...roles import RowStyle
+from ...state import user_config_file
 from ...widgets.chart import Chart
 from ...widgets.virtual_table import ColumnSpec, VirtualTable
 from ..base import Pane, ViewState
@@ -69,6 +72,15 @@ class RoundsPane(TablePane[RoundsView], inherit_bindings=False):
         is_whole, self._is_same_story = self._is_look or self._is_same_story, False
         baseline = self._kept_baseline(run)
         return partial(read_story, run, options=self.options, baseline=baseline, is_whole=is_whole)
+
+    def kept_as(self, run: Run, round_: Round) -> object | None:
+        """Judged by the user's criteria as they are, with silences that end at a day."""
+        asked, own = settings_of(self.options), user_config_file("criteria.toml")
+        try:
+            criteria = own.read_text("utf-8") if own.exists() else ""
+        except (OSError, ValueError):
+            return None  # the job says what is wrong with it
+        return asked and (asked, self.view.baseline, str(own), criteria, date.today())
 
     def _kept_baseline(self, run: Run) -> str:
         """The one that is kept, which another terminal may have changed; "" where that round is gone."""
