@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -66,8 +67,38 @@ def _cells(text: str) -> int:
 
 def say(texts: Mapping[str, tuple[str, str]], key: str, lang: Lang, /, **values: Any) -> str:
     """The text `key` of a (en, zh) table, its {fields} filled in. Unknown keys are programming errors."""
-    template = texts[key][1 if lang == "zh" else 0]
-    return template.format(**values) if values else template
+    return filled(texts[key][1 if lang == "zh" else 0], values)
+
+
+_COUNTED = re.compile(r"\{(?P<field>\w+)[^{}]*\}|\((?:s|(?P<one>\w+)\|(?P<many>\w+))\)")
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """A text with its {fields} filled in: "{n} call(s) (is|are) open" is "1 call is open" for 1.
+
+    The last number in front of such a word says how many; without one it stays as it is.
+    """
+    if not values:
+        return template
+    if "(s)" in template or "|" in template:
+        template = _in_number(template, values)
+    return template.format(**values)
+
+
+def _in_number(template: str, values: Mapping[str, Any]) -> str:
+    parts: list[str] = []
+    end, number = 0, ""
+    for found in _COUNTED.finditer(template):
+        parts.append(template[end : found.start()])
+        end = found.end()
+        if found["field"] is not None:
+            told = str(values.get(found["field"], "")).replace(",", "")
+            number = told if told[:1].isdigit() else number
+        if found["field"] is not None or not number:
+            parts.append(found[0])
+        else:
+            parts.append((found["one"] or "") if number == "1" else (found["many"] or "s"))
+    return "".join((*parts, template[end:]))
 
 
 def clock_text(at_ns: int) -> str:

@@ -157,7 +157,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "，此前正常",
     ),
     "repeats": (
-        " {n} later call(s) with the same inputs do the same.",
+        " {n} later call(s) with the same inputs (does|do) the same.",
         " 之后有 {n} 个输入相同的调用结果相同。",
     ),
     "source-line": (" Source: {line}", " 源码：{line}"),
@@ -297,7 +297,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "有 {n} 个张量既无 Max、Min 也无元素记录：不算正常，只是未被观测。",
     ),
     "pending-note": (
-        "So far: what is looked at is still being written. Pending: {n} tensor file(s) of {calls} call(s) that dump.json does not name, or that are half written.",
+        "So far: what is looked at is still being written. Pending: {n} tensor file(s) of {calls} call(s) that dump.json does not name, or half written.",
         "阶段性结果：数据仍在写入。待定：{n} 个张量文件（涉及 {calls} 个 dump.json 未记录的调用，或写了一半）。",
     ),
     "pending-none": ("So far: what is looked at is still being written.", "阶段性结果：数据仍在写入。"),

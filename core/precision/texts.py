@@ -73,7 +73,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "输出不同{output}，但有 {n} 个输入无法比较：差异可能始于此处或更早。",
     ),
     "first-difference-behind": (
-        "behind an origin, {n} call(s) differ{output} whose inputs no captured call made: whether they have a "
+        "behind an origin, {n} call(s) (differs|differ){output} whose inputs no captured call made: whether they have a "
         "beginning of their own cannot be told from this capture.",
         "在源头之后，有 {n} 个调用存在差异{output}，其输入并非任何已采集的调用产生：无法判断是否另有起点。",
     ),
@@ -212,11 +212,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # other findings
     "above-rounding": (
-        "{n} tensors differ by more than the rounding of their dtype, all within the error criteria; worst by relative L2.",
+        "{n} tensor(s) (differs|differ) by more than the rounding of their dtype, all within the error criteria; worst by relative L2.",
         "{n} 个张量的差异超过其 dtype 的舍入误差，均未达 error；此处为相对 L2 最大者。",
     ),
     "content-note": (
-        "{n} tensors have another checksum on each side while Max, Min, Mean and Norm agree: rounding or another order of elements.",
+        "{n} tensor(s) (has|have) another checksum on each side while Max, Min, Mean and Norm agree: rounding or another order of elements.",
         "{n} 个张量两侧校验和不同，而 Max、Min、Mean、Norm 一致：舍入误差或元素顺序不同。",
     ),
     "scalar-alone": (
@@ -228,16 +228,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "仅目标侧存在的调用 {target} 个，仅标杆侧 {golden} 个；均未被认定为源头。",
     ),
     "unknown-note": (
-        "{n} rows could not be compared: {reasons}.",
+        "{n} row(s) could not be compared: {reasons}.",
         "{n} 行无法比较：{reasons}。",
     ),
     "split-note": (
-        "ranks hold parts of what the other side has whole: {groups} ({why}). {n} tensors were regrouped before they "
-        "were compared: {layouts}.",
+        "ranks hold parts of what the other side has whole: {groups} ({why}). {n} tensor(s) (was|were) regrouped before "
+        "the comparison: {layouts}.",
         "各 rank 持有另一侧完整张量的一部分：{groups}（{why}）。比较前已重组 {n} 个张量：{layouts}。",
     ),
     "heads-note": (
-        "{n} tensors hold the same content in another order of heads ({orders}), the first is {first}. They were compared "
+        "{n} tensor(s) (holds|hold) the same content in another order of heads ({orders}), the first is {first}. Compared "
         "in that order.",
         "{n} 个张量内容相同但注意力头的顺序不同（{orders}），首个为 {first}。已按该顺序比较。",
     ),
@@ -260,7 +260,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "next-unmatched-note": ("Check that both sides run the same code path.", "确认两侧执行相同的代码路径。"),
     "pending-note": (
-        "So far: the capture is still being written. Not compared yet: {n} tensor file(s) of {calls} call(s) that dump.json does not name or that are half written; still to come: {to_come} call(s) of the other side.",
+        "So far: the capture is still being written. Not compared yet: {n} tensor file(s) of {calls} call(s) that dump.json does not name, or half written; still to come: {to_come} call(s) of the other side.",
         "阶段性结果：采集仍在写入。尚未比较：{n} 个张量文件（涉及 {calls} 个 dump.json 未记录的调用，或写了一半）；另一侧还有 {to_come} 个调用待到来。",
     ),
     "pending-none": (
@@ -281,21 +281,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # counts, for people
     "told-tensor": ("{n:,} tensor", "{n:,} 个张量"),
-    "told-tensors": ("{n:,} tensors", "{n:,} 个张量"),
+    "told-tensors": ("{n:,} tensor(s)", "{n:,} 个张量"),
     "told-value": ("{n:,} value", "{n:,} 个数值"),
     "told-values": ("{n:,} values", "{n:,} 个数值"),
     "told-origin": ("{n:,} origin", "源头 {n:,} 个"),
-    "told-origins": ("{n:,} origins", "源头 {n:,} 个"),
+    "told-origins": ("{n:,} origin(s)", "源头 {n:,} 个"),
     "told-inherited": ("{n:,} call inherited", "继承 {n:,} 次调用"),
-    "told-inheriteds": ("{n:,} calls inherited", "继承 {n:,} 次调用"),
+    "told-inheriteds": ("{n:,} call(s) inherited", "继承 {n:,} 次调用"),
     "told-unmatched": ("{n:,} call on one side only", "仅一侧存在 {n:,} 次调用"),
-    "told-unmatcheds": ("{n:,} calls on one side only", "仅一侧存在 {n:,} 次调用"),
+    "told-unmatcheds": ("{n:,} call(s) on one side only", "仅一侧存在 {n:,} 次调用"),
     "told-error": ("{n:,} row over a threshold", "超过阈值 {n:,} 行"),
-    "told-errors": ("{n:,} rows over a threshold", "超过阈值 {n:,} 行"),
+    "told-errors": ("{n:,} row(s) over a threshold", "超过阈值 {n:,} 行"),
     "told-warning": ("{n:,} row above rounding", "超过舍入 {n:,} 行"),
-    "told-warnings": ("{n:,} rows above rounding", "超过舍入 {n:,} 行"),
+    "told-warnings": ("{n:,} row(s) above rounding", "超过舍入 {n:,} 行"),
     "told-unknown": ("{n:,} row not comparable", "无法比较 {n:,} 行"),
-    "told-unknowns": ("{n:,} rows not comparable", "无法比较 {n:,} 行"),
+    "told-unknowns": ("{n:,} row(s) not comparable", "无法比较 {n:,} 行"),
     "told-compared": ("{what} compared", "已比较 {what}"),
     "told-by-tensor": ("by all elements", "逐元素"),
     "told-by-linked": ("by equal content", "按相同内容"),
@@ -305,24 +305,24 @@ TEXTS: dict[str, tuple[str, str]] = {
     "told-steps": ("{n:,} steps in all", "共 {n:,} 个 step"),
     "told-of": (" of {dtypes}", "（{dtypes}）"),
     "told-rounding": (
-        "{n} tensor(s) differ within rounding{of}",
+        "{n} tensor(s) (differs|differ) within rounding{of}",
         "{n} 个张量的差异在舍入误差内{of}",
     ),
     "told-ulps": (" ({ulps} ulp at most)", "（最大 {ulps} ulp）"),
     "plugged-higher": (
-        "by plug-in {plugin}, higher is better; {n} tensors, both sides read once more for it",
+        "by plug-in {plugin}, higher is better; {n} tensor(s), both sides read once more for it",
         "由插件 {plugin} 给出，越大越好；共 {n} 个张量，两侧均为此再读一遍",
     ),
     "plugged-lower": (
-        "by plug-in {plugin}, lower is better; {n} tensors, both sides read once more for it",
+        "by plug-in {plugin}, lower is better; {n} tensor(s), both sides read once more for it",
         "由插件 {plugin} 给出，越小越好；共 {n} 个张量，两侧均为此再读一遍",
     ),
     "told-plugged": (
-        "{name} (plug-in): worst {value}, of {n} tensors, both sides read once more for it",
+        "{name} (plug-in): worst {value}, of {n} tensor(s), both sides read once more for it",
         "{name}（插件）：最差 {value}，共 {n} 个张量，两侧均为此再读一遍",
     ),
     "plugged-missed": (
-        "{name} is {value} here, {limit} was asked for; {n} tensors miss it. The figure is a plug-in's.",
+        "{name} is {value} here, {limit} was asked for; {n} tensor(s) (misses|miss) it. The figure is a plug-in's.",
         "此处 {name} 为 {value}，要求 {limit}；共 {n} 个张量未达到。该数值由插件给出。",
     ),
     "next-plugged": (
@@ -334,12 +334,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "；{n} 个元素在标杆为 0 处不同：其相对误差没有意义",
     ),
     "told-stored": (
-        "{n} tensor pair(s) are stored in another dtype than dump.json declares; judged as declared",
+        "{n} tensor pair(s) (is|are) stored in another dtype than dump.json declares; judged as declared",
         "{n} 对张量文件的 dtype 与 dump.json 声明不同；按声明判断",
     ),
     "told-end": ("last output {name}: {figures}", "最终输出 {name}：{figures}"),
     "told-alone": (
-        "{calls:,} calls checked for NaN and Inf, {origins:,} made some of finite inputs",
+        "{calls:,} call(s) checked for NaN and Inf, {origins:,} made some of finite inputs",
         "已检查 {calls:,} 次调用的 NaN/Inf，其中 {origins:,} 次由有限输入产生",
     ),
     "no-golden": (
@@ -352,7 +352,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "仅凭 {kinds} 只检查 NaN 和 Inf；调用之间是否自洽（类型转换、重复调用、集合通信、副本）只能从 msprobe 的 dump 判断。",
     ),
     "minus-inf": (
-        "{n} calls hold Inf that is legal (masks, fills).",
+        "{n} call(s) (holds|hold) Inf that is legal (masks, fills).",
         "{n} 个调用含合法的 Inf（掩码、填充）。",
     ),
     "next-non-finite": (

@@ -84,7 +84,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "its tensors are too large to compute it again ({size} as float64)",
         "张量过大，无法重新计算（按 float64 为 {size}）",
     ),
-    "several": ("{n} calls: {reason}", "{n} 个调用：{reason}"),
+    "several": ("{n} call(s): {reason}", "{n} 个调用：{reason}"),
     "several-missing": (
         "tensors of inputs, parameters or outputs were not dumped",
         "输入、参数或输出张量未采集",
@@ -166,7 +166,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "重新计算 {n} 个调用：在误差内 {within}，错误 {wrong}，无法判断 {unknown}",
     ),
     "cut": (
-        "{n} calls fit; the first {shown} were computed again",
+        "{n} call(s) (fits|fit); the first {shown} were computed again",
         "共 {n} 个调用符合，只重新计算前 {shown} 个",
     ),
 }

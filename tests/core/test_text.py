@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.text import command_line, safe_text, say
+from npulse.core.text import command_line, filled, safe_text, say
 
 
 @given(st.text(), st.integers(1, 50))
@@ -57,3 +57,24 @@ def test_say_fills_in_and_does_not_obey_what_it_fills_in() -> None:
 def test_a_command_as_it_would_be_typed() -> None:
     assert command_line(["npulse", "check", "my run", "a'b"]) == """npulse check 'my run' 'a'"'"'b'"""
     assert "\x1b" not in command_line(["npulse", "\x1b[2J"]) and len(command_line(["x" * 2000])) == 1000
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (0, "0 calls of x are open, 2 files"),
+        (1, "1 call of x is open, 2 files"),
+        (1200, "1,200 calls of x are open, 2 files"),
+    ],
+)
+def test_words_stand_in_the_number_that_is_told(n: int, said: str) -> None:
+    template = "{n:,} call(s) of {name} (is|are) open, {m} file(s)"
+    assert filled(template, {"n": n, "name": "x", "m": 2}) == said
+
+
+def test_a_value_is_shown_as_it_is_and_words_without_a_number_stay() -> None:
+    assert (
+        filled("{name}: byte(s), {n} row(s)", {"name": "Mb(s) (a|b)", "n": "1"})
+        == "Mb(s) (a|b): byte(s), 1 row"
+    )
+    assert filled("{n} row(s)", {}) == "{n} row(s)"

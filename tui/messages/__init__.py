@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from npulse.core.text import Lang, filled
 
 from .texts import TEXTS
-
-if TYPE_CHECKING:
-    from npulse.core.text import Lang
 
 LANGUAGES: tuple[Lang, ...] = ("en", "zh")
 
 
 def tr(text_id: str, lang: Lang, /, **values: Any) -> str:
     """The text `text_id` in that language, its {fields} filled in. An unknown id is a programming error."""
-    template = TEXTS[text_id][1 if lang == "zh" else 0]
-    return template.format(**values) if values else template
+    return filled(TEXTS[text_id][1 if lang == "zh" else 0], values)
 
 
 def choose_language(

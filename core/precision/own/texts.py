@@ -75,7 +75,7 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "rounds-same-program": (
         "inputs equal, output differs between two runs of the same program ({basis}): it is not deterministic. "
-        "{n} call(s) in all are given the same and make something else.",
+        "{n} call(s) in all (is|are) given the same and (makes|make) something else.",
         "同一程序的两次运行中输入相同而输出不同（{basis}）：该算子不具确定性。共有 {n} 个调用输入相同而输出不同。",
     ),
     "rounds": (
@@ -85,28 +85,28 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "则该算子不具确定性（共 {n} 个这样的调用）。",
     ),
     "cast-infinite": (
-        "the cast from {before} to {behind} made finite numbers infinite ({n} cast(s) that lose numbers).",
+        "the cast from {before} to {behind} made finite numbers infinite ({n} cast(s) that (loses|lose) numbers).",
         "从 {before} 到 {behind} 的转换使有限值变为无穷（共 {n} 次转换丢失数值）。",
     ),
     "cast-flushed": (
         "the cast from {before} to {behind} made {flushed} of {of} numbers zero and {subnormal} subnormal ({n} "
-        "cast(s) that lose numbers).",
+        "cast(s) that (loses|lose) numbers).",
         "从 {before} 到 {behind} 的转换使 {of} 个数中的 {flushed} 个变为零、{subnormal} 个变为次正规数（共 {n} 次转换丢失数值）。",
     ),
     "other-dtype": (
-        "{n} operator(s) run in {dtype_target} on the target and in {dtype_golden} on the golden side; {within} of {of} "
+        "{n} operator(s) (runs|run) in {dtype_target} on the target and in {dtype_golden} on the golden side; {within} of {of} "
         "outputs are within the rounding of {coarse}.",
         "{n} 个算子在目标侧为 {dtype_target}，在标杆侧为 {dtype_golden}；{of} 个输出中 {within} 个在 {coarse} 的舍入范围内。",
     ),
     "other-dtype-read": (
-        "{n} operator(s) run in {dtype_target} on the target and in {dtype_golden} on the golden side; {within} of {of} "
+        "{n} operator(s) (runs|run) in {dtype_target} on the target and in {dtype_golden} on the golden side; {within} of {of} "
         "outputs are within the rounding of {coarse}. The cast alone explains {share} % of the squared error of the {n_read} "
         "that differ most (worst: {worst}); {n_equal_after_cast} are equal after it.",
         "{n} 个算子在目标侧为 {dtype_target}，在标杆侧为 {dtype_golden}；{of} 个输出中 {within} 个在 {coarse} 的舍入范围内。"
         "仅类型转换即可解释差异最大的 {n_read} 个输出平方误差的 {share} %（最大：{worst}）；其中 {n_equal_after_cast} 个转换后相等。",
     ),
     "other-dtype-lost": (
-        "{n} operator(s) run in {dtype_target} on the target and in {dtype_golden} on the golden side, and {coarse} cannot "
+        "{n} operator(s) (runs|run) in {dtype_target} on the target and in {dtype_golden} on the golden side, and {coarse} cannot "
         "hold what they make: {n_infinite} numbers become infinite and {n_flushed} zero (worst: {worst}). The cast explains "
         "{share} % of the rest of the squared error.",
         "{n} 个算子在目标侧为 {dtype_target}，在标杆侧为 {dtype_golden}，且 {coarse} 无法表示其结果：{n_infinite} 个数变为无穷、"
@@ -232,10 +232,10 @@ OWN_TEXTS: dict[str, tuple[str, str]] = {
         "Checked without a golden side: {parts}",
         "无标杆检查：{parts}",
     ),
-    "told-collectives": ("{n} collectives over ranks", "{n} 次跨 rank 集合通信"),
-    "told-parameters": ("{n} parameters over ranks", "{n} 个跨 rank 参数"),
-    "told-inputs": ("{n} inputs without a producer", "{n} 个没有生产者的输入"),
-    "told-repeated": ("{n} repeated calls", "{n} 次重复调用"),
-    "told-casts": ("{n} casts", "{n} 次类型转换"),
+    "told-collectives": ("{n} collective(s) over ranks", "{n} 次跨 rank 集合通信"),
+    "told-parameters": ("{n} parameter(s) over ranks", "{n} 个跨 rank 参数"),
+    "told-inputs": ("{n} input(s) without a producer", "{n} 个没有生产者的输入"),
+    "told-repeated": ("{n} repeated call(s)", "{n} 次重复调用"),
+    "told-casts": ("{n} cast(s)", "{n} 次类型转换"),
     "told-hash": ("Hash of the input: {hash}", "输入哈希：{hash}"),
 }

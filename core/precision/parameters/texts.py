@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TEXTS: dict[str, tuple[str, str]] = {
-    "told": ("{n} parameters: {parts}", "{n} 个参数：{parts}"),
+    "told": ("{n} parameter(s): {parts}", "{n} 个参数：{parts}"),
     "told-nothing": ("none could be compared", "均无法比较"),
     "told-equal": ("{n} equal in every bit", "{n} 个逐位相同"),
     "told-rounding": ("{n} equal within rounding", "{n} 个在舍入误差内相同"),
@@ -20,11 +20,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{of} 个参数中有 {n} 个数值不同；按相对 L2 此参数差异最大{figures}。参数没有执行顺序，无法据此判断起点。",
     ),
     "transposed": (
-        "{n} parameters are those of the golden side with both axes exchanged: the same weights in another layout.",
+        "{n} parameter(s) (equals|equal) what the golden side has with both axes exchanged: the same weights in another layout.",
         "{n} 个参数是标杆侧参数的转置：权重相同，排布不同。",
     ),
     "shapes": (
-        "{n} parameters have another shape: {target} here, {golden} on the golden side.",
+        "{n} parameter(s) (has|have) another shape: {target} here, {golden} on the golden side.",
         "{n} 个参数形状不同：目标侧 {target}，标杆侧 {golden}。",
     ),
     "missing": (
@@ -32,12 +32,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{target} 个参数仅在目标侧，{golden} 个参数仅在标杆侧。",
     ),
     "absent": (
-        "{n} parameters lie in a shard that is missing or cannot be read ({files}), as the index says: nothing is known "
+        "{n} parameter(s) (lies|lie) in a shard that is missing or cannot be read ({files}), as the index says: nothing is known "
         "of them.",
         "按索引，{n} 个参数位于缺失或无法读取的分片（{files}）中：其内容未知。",
     ),
     "converted": (
-        "{n} parameters are stored in another dtype and agree within its rounding: {target} here, {golden} there.",
+        "{n} parameter(s) (is|are) stored in another dtype and (agrees|agree) within its rounding: {target} here, {golden} there.",
         "{n} 个参数以其他 dtype 存储，在其舍入误差内一致：目标侧 {target}，标杆侧 {golden}。",
     ),
     "values": (

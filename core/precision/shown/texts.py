@@ -30,11 +30,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "fastRL：没有可抽样的元素，已完整比较记录的统计量",
     ),
     "worst": (
-        "{figure}: worst {value} at {subject}{where}, of {n} tensors",
+        "{figure}: worst {value} at {subject}{where}, of {n} tensor(s)",
         "{figure}：最差 {value}，位于 {subject}{where}，共 {n} 个张量",
     ),
     "worst-bound": (
-        "{figure}: at least {value} at {subject}{where}, by recorded statistics of {n} tensors; the error itself needs "
+        "{figure}: at least {value} at {subject}{where}, by recorded statistics of {n} tensor(s); the error itself needs "
         "tensors",
         "{figure}：至少 {value}，位于 {subject}{where}（由 {n} 个张量的统计量得出；误差本身需要张量数据）",
     ),
@@ -43,11 +43,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{figure}：未计算，没有逐元素比较的张量",
     ),
     "limit": (
-        "judged by {limits} (--error-threshold), beside npulse's own thresholds: {n} rows beyond",
+        "judged by {limits} (--error-threshold), beside npulse's own thresholds: {n} row(s) beyond",
         "按 {limits}（--error-threshold）及 npulse 自有阈值判断：{n} 行超限",
     ),
     "limit-statistics": (
-        "{n} rows are known by recorded statistics alone: of these a lower bound of the error was judged",
+        "{n} row(s) (is|are) known by recorded statistics alone: of these a lower bound of the error was judged",
         "{n} 行仅有统计量：按误差下界判断",
     ),
     "on-rank": (" (rank {rank})", "（rank {rank}）"),
@@ -67,7 +67,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "仅比较网络输出（{n} 个），不涉及内部；去掉 --compare-mode network 可定位源头",
     ),
     "single": (
-        "operator {operator} alone ({n} rows on {ranks} rank(s)); the rest was compared to tell where it begins",
+        "operator {operator} alone ({n} row(s) on {ranks} rank(s)); the rest was compared to tell where it begins",
         "仅显示算子 {operator}（{n} 行，{ranks} 个 rank）；其余部分也已比较，用于定位源头",
     ),
     "by-rank": ("{operator} on all ranks of step {step}:", "{operator} 在第 {step} 步各 rank 的结果："),

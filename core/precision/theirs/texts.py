@@ -68,7 +68,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     ),
     "next-missed": ("do not go by the tool's verdict of these rows", "这些行不要采信原工具的结论"),
     "missed-overflow": (
-        "OverFlow is NO of {n} tensors that hold NaN: their largest value is NaN, which is not 65504 or more",
+        "OverFlow is NO of {n} tensor(s) that (holds|hold) NaN: their largest value is NaN, which is not 65504 or more",
         "{n} 个含 NaN 的张量 OverFlow 为 NO：其最大值为 NaN，不会大于等于 65504",
     ),
     "stricter": (
@@ -106,7 +106,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "its header stands there {n} more times, as in files that were put together: those are no rows",
         "表头另外出现 {n} 次（多个文件拼接而成），不计为数据行",
     ),
-    "told-table": ("{tool}: {n} rows in {file}: {counts}", "{tool}：{file} 共 {n} 行：{counts}"),
+    "told-table": ("{tool}: {n} row(s) in {file}: {counts}", "{tool}：{file} 共 {n} 行：{counts}"),
     "told-theirs": ("by the tool's own verdict", "按原工具的结论"),
     "told-ours": ("by our reading, the tool gives none", "按我们的判断，原工具没有结论"),
     "told-reading": (

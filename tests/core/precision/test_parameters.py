@@ -83,7 +83,7 @@ def test_a_square_parameter_that_was_turned(tmp_path: Path) -> None:
     square = numbers(8, 8)
     target = write(tmp_path / "t.safetensors", {"w": np.ascontiguousarray(square.T)})
     found = told(target, write(tmp_path / "g.safetensors", {"w": square}))
-    assert found.told == ("1 parameters: 1 transposed",)
+    assert found.told == ("1 parameter: 1 transposed",)
 
 
 def test_shards_that_an_index_names_are_one_checkpoint_whatever_they_are_called(tmp_path: Path) -> None:

@@ -756,7 +756,7 @@ async def test_what_was_recorded_is_a_page(
         await pilot.press("I")
         await until(pilot, lambda: app.screen.query(RowList) and "recorded of each rank" in screen_text(app))
         line = next(line for line in screen_text(app).split("\n") if "no rank" in line)
-        assert "1 files" in line and "last write" in line and "mssanitizer" in line
+        assert "1 file" in line and "last write" in line and "mssanitizer" in line
         await pilot.press("b")
         await pilot.pause()
         assert isinstance(app.pane, MemoryPane)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,25 +14,17 @@ from npulse.core.precision.compare import Settings
 from npulse.core.precision.view import PrecisionView
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.precision.pairing_lines import Left
-from npulse.tui.panes.precision.pairing_page import PairingPage
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.screens.entry import Entry
 
 from ...core.precision.pages.unlike import by_hand, write_unlike
 from .captures import write_pair
+from .pairing import open_pairing
 
 OpenApp = Callable[..., NpulseApp]
 Compared = Callable[..., Awaitable[PrecisionPane]]
 Until = Callable[..., Awaitable[None]]
 ScreenText = Callable[[NpulseApp], str]
-
-
-async def open_pairing(app: NpulseApp, pilot: Any, until: Until) -> PairingPage:
-    await pilot.press("w")
-    await until(pilot, lambda: isinstance(app.screen, PairingPage) and app.screen.rows is not None)
-    page = app.screen
-    assert isinstance(page, PairingPage)
-    return page
 
 
 def was_said(app: NpulseApp, words: str) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 import numpy as np
 
@@ -15,25 +14,17 @@ from npulse.core.precision.compare import Settings
 from npulse.core.precision.pages import pairing_rows as pages
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.precision.members_page import MembersPage
-from npulse.tui.panes.precision.pairing_page import PairingPage
 from npulse.tui.panes.precision.pane import PrecisionPane
 from npulse.tui.screens.main import MainPage
 from npulse.tui.widgets.virtual_table import VirtualTable
 
 from ...core.precision.pages.unlike import by_hand, write_unlike
+from .pairing import open_pairing
 
 OpenApp = Callable[..., NpulseApp]
 Compared = Callable[..., Awaitable[PrecisionPane]]
 Until = Callable[..., Awaitable[None]]
 ScreenText = Callable[[NpulseApp], str]
-
-
-async def open_pairing(app: NpulseApp, pilot: Any, until: Until) -> PairingPage:
-    await pilot.press("w")
-    await until(pilot, lambda: isinstance(app.screen, PairingPage) and app.screen.rows is not None)
-    page = app.screen
-    assert isinstance(page, PairingPage)
-    return page
 
 
 async def test_sequences_are_walked_filtered_and_opened(
@@ -45,7 +36,7 @@ async def test_sequences_are_walked_filtered_and_opened(
         pane = await compared(pilot)
         page = await open_pairing(app, pilot, until)
         lines = screen_text(app).split("\n")
-        assert "2 unpaired · 1 doubtful · 4 pairs · 1 group(s) · 1 recomputed · calls: 5" in lines[1]
+        assert "2 unpaired · 1 doubtful · 4 pairs · 1 group · 1 recomputed · calls: 5" in lines[1]
         assert page.line == 6, "it opens at the call under the pane's cursor"
         assert ["┌" in line for line in lines[4:7]] == [True, False, False] and " ~└ " in lines[6]
         assert "? " in lines[7] and "Functional.linear.1" in lines[7]
@@ -123,7 +114,7 @@ async def test_a_group_unfolds_and_its_compared_value_leads_back(
         await pilot.press("plus")
         await until(pilot, lambda: isinstance(app.screen, MembersPage))
         text = screen_text(app)
-        assert "Unfolded: NPU.npu_swiglu.0" in text and "1 call(s) of the target against 3" in text
+        assert "Unfolded: NPU.npu_swiglu.0" in text and "1 call of the target against 3" in text
         here = next(line for line in text.split("\n") if "▶" in line)
         assert "target" in here and "output 0" in here, "the cursor is on the compared value"
         await pilot.press("G", "enter")

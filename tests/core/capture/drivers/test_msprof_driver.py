@@ -158,7 +158,7 @@ def test_a_killed_collection_is_raw_until_it_is_exported(tmp_path: Path) -> None
     recorded = driver.recorded(request, folder, ended)
     assert (recorded.outcome, recorded.n_operators) == ("incomplete", None)
     assert session.name in recorded.why[0] and "mindstudio_profiler_output is missing" in recorded.why[0]
-    assert recorded.warnings[0][0].startswith("2 slice(s) of raw data have no .done")
+    assert recorded.warnings[0][0].startswith("2 slices of raw data have no .done")
 
     plan = driver.finish(request, folder, ended)
     assert plan is not None and plan.argv == ("msprof", "--export=on", f"--output={session}")

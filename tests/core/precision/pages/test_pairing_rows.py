@@ -67,7 +67,7 @@ def test_the_detail_says_why_and_what_else_could_be_meant(rank: RankComparison) 
     rows = pairing_rows(rank)
     told = [pairing_detail(rank, rows, line, "en") for line in range(rows.n_lines)]
     assert told[0].headline == "Paired for sure by equal name." and not told[0].next_step
-    assert "confidence 0.80" in told[3].headline and "1 call(s) of the target against 3" in told[3].headline
+    assert "confidence 0.80" in told[3].headline and "1 call of the target against 3" in told[3].headline
     assert told[3].name == "NPU.npu_swiglu.0.forward / Tensor.__mul__.0.forward"
     assert "by place between sure pairs alone" in told[4].headline and told[4].next_step
     assert "It repeats Functional.linear.0.forward" in told[4].headline
