@@ -36,6 +36,7 @@ from .group import Members, same_leaves
 from .layouts import Layout, layouts_of
 from .model import Part
 from .regroup import shape_of, split_of
+from .sums import told_behind_sums
 from .vocabulary import note_own_tokens
 
 _NUMBER = re.compile(r"\d+")
@@ -95,7 +96,7 @@ class Recogniser:
                     rows.verdict[row], rows.reason[row] = PASS, REASON["padding"]
         if self._m.is_target_many:
             note_own_tokens(rows, self._m, place, layouts)
-        _told_behind_sums(rows, self._m.is_target_many)
+        told_behind_sums(rows, self._m.is_target_many)
         _settle_scalars(rows, self._m)
         _note_evidence(rows)
 
@@ -321,37 +322,6 @@ def _by_statistics(layouts: Sequence[Layout], parts: Sequence[Part], whole: Part
 
 def _n_elements(part: Part) -> int:
     return int(np.prod(_shape(part) or (0,), dtype=np.int64))
-
-
-def _told_behind_sums(rows: Rows, is_target_many: bool) -> None:
-    """Partial sums of which only statistics are known: those of the collective behind stand for them.
-
-    Its output is paired with the same tensor of the other side (see `carried`).
-    """
-    own, other = rows.pairing.target_leaf, rows.pairing.golden_leaf
-    dump, whole = (rows.target, other) if is_target_many else (rows.golden, own)
-    many = own if is_target_many else other
-    sums = {row: split for row, split in rows.splits.items() if split.is_sum}
-    untold = {
-        int(whole[row]): row
-        for row, split in sums.items()
-        if any(p.dump.leaves.data_name[p.leaf] < 0 for p in (*split.target.parts, *split.golden.parts))
-    }
-    if not untold:
-        return
-    added: dict[int, int] = {}
-    for row in np.flatnonzero(np.isin(whole, list(untold)) & (many >= 0)).tolist():
-        leaf = int(many[row])
-        name = dump.calls.names[int(dump.leaves.call[leaf])]
-        if row not in sums and dump.leaves.side[leaf] == OUTPUT and name.startswith(COMMUNICATION):
-            added[int(whole[row])] = leaf
-    for row, split in sums.items():
-        found = added.get(int(whole[row]))
-        if found is not None:
-            has = (int(dump.leaves.present[found]) >> np.arange(4) & 1).astype(np.bool_)
-            side = split.target if is_target_many else split.golden
-            told = replace(side, statistics=dump.leaves.statistics[found].copy(), has=has)
-            rows.splits[row] = replace(split, target=told) if is_target_many else replace(split, golden=told)
 
 
 def _settle_scalars(rows: Rows, members: Members) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from npulse.core.precision.table import precision_table
 from npulse.core.precision.verdict import REASONS, VERDICTS
 from npulse.core.run.sides import pair_of
 
-from .faulty_net import Fault
+from .faulty_net import Fault, Leaf
 from .split_net import Job
 
 QUICK = Settings(jobs=1, second_read=False)
@@ -297,6 +298,25 @@ def test_statistics_of_the_parts_are_put_together(tmp_path: Path) -> None:
     fault = Fault("output", "Functional.linear.2.forward", "nan")
     done = compared(tmp_path / "nan", Job(2, fault, 1), Job(1, is_golden=True), "statistics")
     assert origins(done) == [(1, "Functional.linear.2.forward", "operator")]
+
+
+class WrongSum(Job):
+    """Its second all_reduce gives every rank one and a half times the sum."""
+
+    def call(self, api: str, forward: Any, *inputs: Any, **more: Any) -> list[Leaf]:
+        if api == "Distributed.all_reduce" and self.nets[0].calls[api] == 1:
+            return super().call(api, lambda *a: np.asarray(1.5 * forward(*a), np.float32), *inputs, **more)
+        return super().call(api, forward, *inputs, **more)
+
+
+def test_by_statistics_a_wrong_sum_is_no_fault_of_the_linear_before_it(tmp_path: Path) -> None:
+    """The means of the parts add up to the golden one; what the collective made is something else."""
+    written(tmp_path, WrongSum(2), Job(1, is_golden=True), "statistics")
+    done = compare_captures(pair_of(tmp_path / "npu", tmp_path / "cpu"), Settings(jobs=1))
+    assert origins(done) == NO_ORIGIN
+    (found,) = [one for one in report(done).findings if one.role == "origin"]
+    assert (found.rule, found.subject) == ("precision.collective", "Distributed.all_reduce.1.forward")
+    assert found.figures["basis"] == "statistics"
 
 
 def test_the_user_says_which_ranks_belong_together(tmp_path: Path) -> None:
