@@ -112,7 +112,7 @@ class Live:
     def pane_changed(self, pane: Pane | None = None) -> None:
         """A pane follows, or does not any more: the watch begins with the first, and ends with the last."""
         shell = self._shell
-        is_wanted = shell.run_path is not None and any(one.is_following for one in shell.main.panes)
+        is_wanted = shell.run_path is not None and any(one.is_following for one in shell.panes)
         if is_wanted and self._watched is None:
             self._watched = object()
             work = self._watch_run(Path(str(shell.run_path)), self._watched)
@@ -122,7 +122,7 @@ class Live:
         elif not is_wanted:
             self.stop()
         shell.refresh_header()
-        shell.main.refresh_footer()
+        shell.refresh_footer()
 
     def run_changes(self) -> None:
         """Another run is opened."""
@@ -143,7 +143,7 @@ class Live:
     def watch_failed(self, worker: Worker[Any]) -> None:
         """Where the watch itself has ended with an error, nothing is followed any more."""
         if worker is self._worker:
-            for pane in self._shell.main.panes:
+            for pane in self._shell.panes:
                 if pane.is_following:
                     pane.end_following()
             self.pane_changed()
@@ -195,7 +195,7 @@ class Live:
         if areas:
             self._settle_later()
         with shell.batch_update():
-            for pane in shell.main.panes:
+            for pane in shell.panes:
                 pane.take_batch(run, index, areas)
             if not self._is_drawn_soon(areas):
                 shell.refresh_header()
@@ -211,7 +211,7 @@ class Live:
 
     def _settle(self) -> None:
         self._settle_timer = None
-        for pane in self._shell.main.panes:
+        for pane in self._shell.panes:
             pane.look_soon()
 
     def _is_drawn_soon(self, areas: Container[str]) -> bool:

@@ -200,7 +200,18 @@ class Shell(App[int], inherit_bindings=False):
     @property
     def pane(self) -> Pane | None:
         """The pane that is shown on the base screen."""
-        return self.main.pane
+        return self.main.pane if self.stands else None
+
+    @property
+    def panes(self) -> Sequence[Pane]:
+        """All panes that were made so far."""
+        return self.main.panes if self.stands else ()
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is a base screen: not yet at the start, and not any more when the workbench ends,
+        while workers may still tell what they found."""
+        return bool(self.screen_stack)
 
     @property
     def keys(self) -> dict[str, tuple[str, ...]]:
@@ -216,6 +227,8 @@ class Shell(App[int], inherit_bindings=False):
 
     def refresh_header(self) -> None:
         """Put path, round, work in progress and number of problems in the first line."""
+        if not self.stands:
+            return
         facts = [busy for busy in self._busy.values() if busy]
         if self.opened and len(self.opened.rounds) > 1:
             name = safe_text(self.opened.rounds[self.round_index].name, 40)
@@ -231,6 +244,11 @@ class Shell(App[int], inherit_bindings=False):
         alert = f" ! {n_problems:,} " if n_problems else ""
         self.main.show_header(HeaderState(path, tuple(facts), alert, corner))
 
+    def refresh_footer(self) -> None:
+        """Offer in the last line what can be done now."""
+        if self.stands:
+            self.main.refresh_footer()
+
     def feed(self, pane: Pane) -> None:
         """Give a pane the run, round and marks of the moment."""
         with self.batch_update():
@@ -239,7 +257,7 @@ class Shell(App[int], inherit_bindings=False):
             pane.load_marks(self.marks())
 
     def feed_all(self) -> None:
-        for pane in self.main.panes:
+        for pane in self.panes:
             self.feed(pane)
             pane.retranslate()
         self.refresh_header()
@@ -291,7 +309,7 @@ class Shell(App[int], inherit_bindings=False):
         if self.run_path is None:
             return
         self.store.replace_marks(self.run_path, marks)
-        for pane in self.main.panes:
+        for pane in self.panes:
             if pane is not self.pane:
                 pane.load_marks(marks)
 

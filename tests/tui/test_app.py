@@ -806,3 +806,19 @@ def test_the_shell_needs_no_data_frames() -> None:
         [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == "[]"
+
+
+async def test_what_workers_tell_when_no_screen_stands_ends_nothing(make_app: MakeApp) -> None:
+    """Before the first screen, and behind the last one: what is heard then has no place to be shown."""
+    app = make_app()
+    app.refresh_header()
+    assert app.pane is None and list(app.panes) == []
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(app, pilot)
+        assert app.pane in app.panes
+    assert not app.screen_stack
+    app.refresh_header()
+    app.refresh_footer()
+    app.feed_all()
+    app.live.pane_changed()
+    assert app.pane is None and list(app.panes) == []

@@ -242,7 +242,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         if self.is_mounted:
             self._show_summary()
             self._show_state()
-            self.shell.main.refresh_footer()
+            self.shell.refresh_footer()
 
     # ---- showing ----
 
@@ -291,7 +291,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         if self.has_class("-has-rows") is not (self.shown is not None and self.has_rows(self.shown)):
             self.toggle_class("-has-rows")
             self.call_after_refresh(self._mend_focus)
-            self.shell.main.refresh_footer()
+            self.shell.refresh_footer()
 
     def _mend_focus(self) -> None:
         """Rows that are hidden and come back at once leave the keys with the detail."""

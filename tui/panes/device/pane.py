@@ -147,7 +147,7 @@ class DevicePane(TablePane[DeviceView], inherit_bindings=False):
             super().take(self._now)
         else:
             self.shell.notice("device.no-other", key=self.key_of("device.poll"))
-        self.shell.main.refresh_footer()
+        self.shell.refresh_footer()
 
     def _stop_polling(self) -> None:
         self._is_polling = False

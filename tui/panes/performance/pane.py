@@ -145,7 +145,7 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         if was_partial and self.shown is self.main and self.table.current_row == 0 and not self.view.sort:
             self._start_at_first_finding()  # it was not known when the first rows came
         if was_partial:
-            self.shell.main.refresh_footer()  # timeline and ranks may be there by now
+            self.shell.refresh_footer()  # timeline and ranks may be there by now
 
     # ---- how it looks ----
 
