@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from npulse.core.calls.labels import LeafNames
 from npulse.core.formats.msprobe.records import Dump
-from npulse.core.table import Column, Table, joined_text, text_column
+from npulse.core.table import Column, Table, joined_text
 from npulse.core.text import Lang
 
 from .compare import Comparison, RankComparison
@@ -41,7 +41,7 @@ def precision_table(comparison: Comparison, lang: Lang = "en") -> Table:
         *(_figure(name, ranks) for name in FIGURES),
         *pairing_columns(ranks),
         *(_plugged(figure) for figure in comparison.plugged),
-        _index_column(ranks),
+        _text("max_abs_error_index", ranks, _error_places),
         _text("pattern", ranks, _patterns),
         _text("layout", ranks, _layouts),
         _coded("basis", [r.rows.basis for r in ranks], BASES),
@@ -168,14 +168,13 @@ def _side(rank: RankComparison, side: str) -> tuple[Dump, npt.NDArray[np.int64]]
     return rank.golden, rank.rows.pairing.golden_leaf
 
 
-def _index_column(ranks: Sequence[RankComparison]) -> Column:
-    texts: list[str | None] = []
-    for rank in ranks:
-        part: list[str | None] = [None] * rank.rows.n_rows
-        for row, seen in rank.rows.examinations.items():
-            part[row] = str(list(seen.max_abs_error_index)).replace(" ", "")
-        texts += part
-    return text_column("max_abs_error_index", texts)
+def _error_places(rank: RankComparison) -> Codes:
+    words: dict[str, int] = {}
+    codes = np.full(rank.rows.n_rows, -1, np.int64)
+    for row, seen in rank.rows.examinations.items():
+        place = str(list(seen.max_abs_error_index)).replace(" ", "")
+        codes[row] = words.setdefault(place, len(words))
+    return codes, list(words) or [""]
 
 
 def _layouts(rank: RankComparison) -> Codes:

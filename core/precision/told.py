@@ -63,13 +63,16 @@ def _within_rounding(comparison: Comparison, lang: Lang) -> str:
     """Why tensors that differ pass: how many, by how many units at most, what zero references there are."""
     n, ulps, n_zero, dtypes, is_known = 0, 0.0, 0, set[str](), True
     for rank in comparison.ranks:
-        for row in np.flatnonzero(rank.rows.reason == REASON["rounding"]).tolist():
-            n += 1
-            is_known = is_known and rank.rows.figure("ulp_max", row) is not None  # by the second read
-            ulps = max(ulps, float(rank.rows.figure("ulp_max", row) or 0.0))
-            n_zero += int(rank.rows.figure("zero_reference", row) or 0)
-            pattern = rank.rows.patterns.get(row)
-            if pattern is not None and "dtype" in pattern.figures:
+        rows = rank.rows
+        is_it = rows.reason == REASON["rounding"]
+        n += int(np.count_nonzero(is_it))
+        seen = is_it & rows.computed["ulp_max"]  # by the second read
+        is_known = is_known and bool((seen == is_it).all())
+        ulps = max(ulps, float(np.fmax.reduce(rows.figures["ulp_max"][seen], initial=0.0)))
+        zeros = rows.figures["zero_reference"][is_it & rows.computed["zero_reference"]]
+        n_zero += int(zeros.sum())
+        for row, pattern in rows.patterns.items():
+            if is_it[row] and "dtype" in pattern.figures:
                 dtypes.add(str(pattern.figures["dtype"]))
     if not n:
         return ""
