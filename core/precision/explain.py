@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from npulse.core.text import Lang, command_line, say
 from .compare import Comparison, RankComparison
 from .origins.path import hops_of
 from .origins.related import began_at as began_at
-from .origins.related import each_once, related_of
+from .origins.related import each_once, inheriting_calls, related_of
 from .origins.words import carriers, made_non_finite, spread_figures, spread_text
 from .own.content import WHOLE_SHARE
 from .pairing.told import pair_words
@@ -33,8 +34,17 @@ LEAF_CAUSES = frozenset(("input-data", "parameter", "scalar"))
 """Causes whose subject is one leaf, not the call."""
 
 
-def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin, lang: Lang) -> Finding:
-    """The finding of one origin. Subject: the call, or the leaf where a leaf alone is the cause."""
+def origin_finding(
+    comparison: Comparison,
+    rank: RankComparison,
+    origin: Origin,
+    lang: Lang,
+    inheriting: Mapping[int, Sequence[int]] | None = None,
+) -> Finding:
+    """The finding of one origin. Subject: the call, or the leaf where a leaf alone is the cause.
+
+    inheriting: `inheriting_calls` of the rank, for whoever asks for many of its origins.
+    """
     rows = rank.rows
     name = rows.pairing.name(rank.target, rank.golden, origin.call)
     subject = name
@@ -43,6 +53,8 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         subject = (
             rank.target.leaf_name(leaf) if leaf >= 0 else rank.golden.leaf_name(rows.golden_row(origin.row))
         )
+    if inheriting is None:
+        inheriting = inheriting_calls(rank)
     hops = hops_of(comparison, rank, origin)
     spread = spread_text(hops, lang)
     return Finding(
@@ -58,7 +70,7 @@ def origin_finding(comparison: Comparison, rank: RankComparison, origin: Origin,
         next_step=next_step(rank, origin, lang),
         source=source_line(rank.frames_of(origin.call)),
         figures={**_figures(rank, origin), **spread_figures(hops)},
-        related=each_once((*carriers(hops), *related_of(rank, origin))),
+        related=each_once((*carriers(hops), *related_of(rank, origin, inheriting))),
         location=location(comparison, rank, origin.call, origin.row if origin.row >= 0 else None),
     )
 

@@ -16,6 +16,7 @@ from npulse.core.text import Lang, say
 
 from .compare import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
+from .origins.related import inheriting_calls
 from .own.report import beside_lines, map_lines, own_findings, own_summary
 from .pairing.told import pairing_notes
 from .parameters import look_at, parameter_findings, parameter_lines
@@ -189,8 +190,12 @@ def ordered_origins(comparison: Comparison) -> list[tuple[RankComparison, Origin
 
 
 def _origins(comparison: Comparison, lang: Lang) -> list[Finding]:
+    inheriting = {id(rank): inheriting_calls(rank) for rank in comparison.ranks}
     return merged(
-        [origin_finding(comparison, rank, origin, lang) for rank, origin in ordered_origins(comparison)],
+        [
+            origin_finding(comparison, rank, origin, lang, inheriting[id(rank)])
+            for rank, origin in ordered_origins(comparison)
+        ],
         is_preferred=lambda finding: finding.figures.get("basis") == "tensor",
     )
 

@@ -8,9 +8,11 @@ a head has quotes, or anything is not as it should be, goes the way of the whole
 from __future__ import annotations
 
 import io
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +36,7 @@ _MANY_BYTES = 1 << 24
 _SAFE_NS = 2**38
 """Sums of a block of so long durations are exact as float64."""
 _FEW_TYPES = 1 << 10
-_ROWS_AT_ONCE = 1 << 9
+_ROWS_AT_ONCE = 1 << 11
 _EXACT_NS = 2.0**49
 _NEAR_NS = 0.01
 """Below 2**49 ns a float64 of microseconds is much nearer than that to a number of whole ns."""
@@ -88,10 +90,11 @@ class _Sums:
 
     def codes(self, cells: Sequence[bytes]) -> Places:
         known = self.code_of
-        for cell in set(cells):
+        different = set(cells)
+        for cell in different:
             if cell not in known:
                 self.code(cell)
-        if len(known) < len(set(cells)):  # more of them than are remembered
+        if len(known) < len(different):  # more of them than are remembered
             return np.array([self.code(cell) for cell in cells], np.int64)
         return np.fromiter(map(known.__getitem__, cells), np.int64, len(cells))
 
@@ -194,7 +197,7 @@ class TypeSummer:
         heads = self._heads[1] if self._heads is not None and layout is not None else None
         is_plain = heads is not None and not lines.is_unfinished and not self._rows.is_holding
         if is_plain and heads is not None and self._waiting.split(heads, lines):
-            if len(self._waiting.types) >= _ROWS_AT_ONCE:
+            if len(self._waiting.names) >= _ROWS_AT_ONCE:
                 self._add_waiting()
         else:
             self._add_waiting()
@@ -208,9 +211,9 @@ class TypeSummer:
             return
         self._waiting = _Waiting()
         ns = waiting.ns()
-        codes = self._types.codes(waiting.types) if ns is not None else None
+        codes = self._types.codes(list(waiting.written)) if ns is not None else None
         if ns is not None and codes is not None and int(codes.min()) >= 0:
-            self._add(codes, ns)
+            self._add(np.repeat(codes, waiting.sizes()), ns)
             return
         for lines in waiting.lines:
             self._add_grids(partial(self._rows.split, lines))
@@ -275,38 +278,45 @@ class _Heads:
 class _Waiting:
     """Lines whose cells were split off and are not added yet: arrays pay from some thousand rows on.
 
-    lines: the same as they stand in the file, should one of the cells turn out to be another than it seems.
+    written: the durations of each operator type, in the order of their first lines. lines: the same as they
+    stand in the file, should one of the cells turn out to be another than it seems.
     """
 
     lines: list[Lines] = field(default_factory=list)
-    types: list[bytes] = field(default_factory=list)
-    written: list[bytes] = field(default_factory=list)
+    written: dict[bytes, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     names: list[bytes] = field(default_factory=list)
 
     def split(self, heads: _Heads, lines: Lines) -> bool:
         """Cells of more lines; False where one of them is too short, and nothing was taken."""
-        n, n_before = heads.n, len(self.types)
+        n = heads.n
         types_at, duration_at, name_at = heads.types, heads.duration, heads.name
-        add_type, add_duration, add_name = self.types.append, self.written.append, self.names.append
+        written, add_name = self.written, self.names.append
         try:
             for line in io.BytesIO(lines.raw):  # a line is gone before the next one comes: nothing is copied
                 row = line.split(b",", n)
                 add_name(row[name_at])
-                add_type(row[types_at])
-                add_duration(row[duration_at])
+                written[row[types_at]].append(row[duration_at])
         except IndexError:
-            del self.types[n_before:], self.written[n_before:], self.names[n_before:]
+            earlier, self.lines, self.names = self.lines, [], []
+            self.written = defaultdict(list)
+            for whole in earlier:
+                self.split(heads, whole)
             return False
         self.lines.append(lines)
         return True
 
+    def sizes(self) -> list[int]:
+        """How many durations each type has."""
+        return list(map(len, self.written.values()))
+
     def ns(self) -> Places | None:
-        """The durations; None where they, or the names before them, are not plain."""
+        """The durations, type by type; None where they, or the names before them, are not plain."""
+        texts = list(chain.from_iterable(self.written.values()))
         try:
-            us = np.array(list(map(float, self.written)))
+            us = np.array(list(map(float, texts)))
         except ValueError:
             return None
-        if b'"' in b"".join(self.names) or b'"' in b"".join(self.types) or b"_" in b"".join(self.written):
+        if b'"' in b"".join(self.names) or b'"' in b"".join(self.written) or b"_" in b"".join(texts):
             return None
         us *= 1000
         ns = np.rint(us)
