@@ -149,9 +149,10 @@ def test_three_digits_that_count(value: float, text: str) -> None:
 
 def test_what_would_take_too_long_is_not_run() -> None:
     way = Way("theirs", lambda _: [], most_scale=40)
-    cells = {1: cell(5), 10: cell(50)}  # 100 s of wall time at 10x
-    assert why_not(way, cells, 40, limit_s=401) == ""
-    assert why_not(way, cells, 40, limit_s=399) == "not run: in proportion to 10x it would take 6.7 min"
+    cells = {1: cell(14), 10: cell(50)}  # 28 and 100 s of wall time: 20 s to start, 8 s for each 1x
+    assert why_not(way, cells, 40, limit_s=341) == ""
+    assert why_not(way, cells, 40, limit_s=339) == "not run: by the smaller amounts it would take 5.7 min"
+    assert why_not(way, {1: cell(1000)}, 10, limit_s=300) == ""  # how much of it is the start is not known
     assert why_not(way, cells, 100, limit_s=1e9) == "not run at this amount"
     assert (
         why_not(way, {1: cell(5, stopped="failed: x")}, 10, 1e9) == "not run: a smaller amount had no result"

@@ -37,14 +37,16 @@ class Bounds:
         return cls(n_pairs, limit_mb=0.7 * n_bytes / 1e6)
 
 
-def expected_s(cells: Mapping[int, Cell], scale: int) -> tuple[float, int]:
-    """The wall time of a run at this scale, judged by the largest one below that was run, in proportion; and
-    that scale (0: none was)."""
-    smaller = [s for s, cell in cells.items() if s < scale and cell.good]
-    if not smaller:
-        return 0.0, 0
-    known = max(smaller)
-    return (cells[known].middle("wall_s") or 0.0) * scale / known, known
+def expected_s(cells: Mapping[int, Cell], scale: int) -> float:
+    """The wall time of a run at this scale, on the line through the two largest ones below that were run.
+
+    0 where fewer were: what a start costs is not known then, and the limit of time ends what takes too long.
+    """
+    smaller = sorted(s for s, cell in cells.items() if s < scale and cell.good)
+    if len(smaller) < 2:
+        return 0.0
+    (a, t_a), (b, t_b) = ((s, cells[s].middle("wall_s") or 0.0) for s in smaller[-2:])
+    return t_b + (scale - b) * max(0.0, t_b - t_a) / (b - a)
 
 
 def why_not(way: Way, cells: Mapping[int, Cell], scale: int, limit_s: float) -> str:
@@ -53,9 +55,9 @@ def why_not(way: Way, cells: Mapping[int, Cell], scale: int, limit_s: float) -> 
         return "not run at this amount"
     if any(s < scale and cell.runs and not cell.good for s, cell in cells.items()):
         return "not run: a smaller amount had no result"
-    seconds, known = expected_s(cells, scale)
+    seconds = expected_s(cells, scale)
     if seconds > limit_s:
-        return f"not run: in proportion to {known}x it would take {seconds / 60:.1f} min"
+        return f"not run: by the smaller amounts it would take {seconds / 60:.1f} min"
     return ""
 
 
