@@ -125,7 +125,10 @@ def _times(cell: Cell, base: Cell, is_first: bool) -> str:
 
 
 def _runs(cell: Cell) -> str:
-    stopped = next((run.stopped for run in cell.runs if run.stopped), "")
+    ended = next((run for run in cell.runs if run.stopped), None)
+    stopped = ended.stopped if ended else ""
+    if stopped.startswith("more than"):
+        stopped += f" ({number(ended.cpu_s)} CPU s until then)" if ended else ""
     return "; ".join(filter(None, [str(len(cell.good)) if cell.good else "", stopped, cell.why]))
 
 

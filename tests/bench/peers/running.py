@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -70,28 +71,39 @@ def run(
             stderr=errors,
             start_new_session=True,
         )
-        peak_mb, stopped, sample_s = 0.0, "", SAMPLE_S
-        while True:
-            process, status, usage = os.wait4(child.pid, os.WNOHANG)
-            if process:
-                break
-            at = time.monotonic()
-            peak_mb = max(peak_mb, memory_mb(child.pid))
-            sample_s = max(SAMPLE_S, 20 * (time.monotonic() - at))  # looking takes 5 % at most
-            if not stopped:
-                if at - begun > limit_s:
-                    stopped = f"more than {limit_s / 60:g} min"
-                elif peak_mb > limit_mb:
-                    stopped = f"more than {limit_mb / 1000:.0f} GB"
-                if stopped:
-                    os.killpg(child.pid, signal.SIGKILL)
-            time.sleep(sample_s)
+        try:
+            status, usage, peak_mb, stopped = _watched(child.pid, begun, limit_s, limit_mb)
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
         wall_s = time.monotonic() - begun
         child.returncode = os.waitstatus_to_exitcode(status)
         if not stopped and child.returncode not in good:
             stopped = f"failed: {(_last_line(errors) or _last_line(out) or str(child.returncode))[:200]}"
         told = {} if stopped else _told(_last_line(out))
     return Run(usage.ru_utime + usage.ru_stime, wall_s, peak_mb, stopped, told)
+
+
+def _watched(
+    root: int, begun: float, limit_s: float, limit_mb: float
+) -> tuple[int, resource.struct_rusage, float, str]:
+    """Status, usage and peak MB of a child at its end; why it was stopped, "" if it was not."""
+    peak_mb, stopped, sample_s = 0.0, "", SAMPLE_S
+    while True:
+        process, status, usage = os.wait4(root, os.WNOHANG)
+        if process:
+            return status, usage, peak_mb, stopped
+        at = time.monotonic()
+        peak_mb = max(peak_mb, memory_mb(root))
+        sample_s = max(SAMPLE_S, 20 * (time.monotonic() - at))  # looking takes 5 % at most
+        if not stopped:
+            if at - begun > limit_s:
+                stopped = f"more than {limit_s / 60:g} min"
+            elif peak_mb > limit_mb:
+                stopped = f"more than {limit_mb / 1000:.0f} GB"
+            if stopped:
+                os.killpg(root, signal.SIGKILL)
+        time.sleep(sample_s)
 
 
 def memory_mb(root: int) -> float:

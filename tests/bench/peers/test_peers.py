@@ -132,7 +132,7 @@ def test_the_page_tells_a_loaded_machine() -> None:
 def test_the_page_tells_what_was_stopped_and_what_was_not_run() -> None:
     works = two(cell(1), cell(300, stopped="more than 5 min"))
     told = page(works, {"polars": "2.1"})
-    assert "| polars, scan | 10x |  |  |  |  | more than 5 min |" in told
+    assert "| polars, scan | 10x |  |  |  |  | more than 5 min (300 CPU s until then) |" in told
     works["op_summary"].cells["polars, scan"][10] = Cell([], "not run at this amount")
     assert "| not run at this amount |" in page(works, {"polars": "2.1"})
 
