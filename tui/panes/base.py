@@ -83,6 +83,8 @@ class Pane(Widget):
         if binding.id not in ("table.left", "table.right")  # the table moves its own column cursor
     ]
     DEFAULT_CSS = "Pane { height: 1fr; }"
+    footer_early: ClassVar[tuple[str, ...]] = ()
+    """Actions that the footer offers before all others, so that a narrow terminal shows them."""
 
     run: reactive[Run | None] = reactive(None, init=False, repaint=False, always_update=True)
     round_index: reactive[int] = reactive(0, init=False, repaint=False)

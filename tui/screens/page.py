@@ -127,9 +127,11 @@ class Page(Screen[ResultT], inherit_bindings=False):
             return
         found: dict[str, tuple[str, str]] = {}
         is_typing = isinstance(self.focused, Entry)
+        early: tuple[str, ...] = ()
         for active in self.active_bindings.values():
             action = BY_ID.get(active.binding.id or "")
             offers = getattr(active.node, "in_footer", None)
+            early = early or getattr(active.node, "footer_early", ())
             if action is None or (action.id == "app.back" and not (self.has_way_back or is_typing)):
                 continue
             if not action.show_in_footer or (offers and not offers(action.id)):
@@ -137,6 +139,9 @@ class Page(Screen[ResultT], inherit_bindings=False):
             keys = self.shell.keys.get(action.id, ())
             if keys and not (is_typing and len(keys[0]) == 1):  # such a key is typed, it does nothing
                 found[action.id] = (show_key(keys[0]), action.label(self.shell.lang))
+        for action_id in reversed(("move.open", *early) if early else ()):
+            if action_id in found:
+                found = {action_id: found.pop(action_id), **found}
         last = [found.pop(action_id) for action_id in _LAST if action_id in found]
         footer = self.query_one(FooterLine)
         footer.n_always = len(last)

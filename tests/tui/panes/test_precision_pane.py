@@ -18,6 +18,7 @@ from npulse.core.precision.view import precision_view
 from npulse.core.progress import check
 from npulse.tui import clipboard
 from npulse.tui import panes as panes_module
+from npulse.tui.actions import BY_ID
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes import order, table_keys, table_pane
 from npulse.tui.panes.base import finding_text
@@ -829,3 +830,16 @@ def test_translated_is_of_the_same_comparison(tmp_path: Path) -> None:
     comparison: Comparison = api.compare(write_pair(tmp_path / "run")).comparison
     shown = precision_view(comparison, "en")
     assert shown.translated("zh").table is shown.table and shown.translated("zh").lang == "zh"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+async def test_the_footer_of_a_narrow_terminal_offers_what_leads_on(
+    open_app: OpenApp, compared: Compared, screen_text: ScreenText, tmp_path: Path, lang: str
+) -> None:
+    app = open_app(write_pair(tmp_path / "run"))
+    app.lang = lang  # type: ignore[assignment]
+    async with app.run_test(size=(80, 24)) as pilot:
+        await compared(pilot)
+        words = {BY_ID[name].label(app.lang) for name in ("precision.pairing", "precision.recheck")}
+        footer = screen_text(app).split("\n")[23]
+        assert all(word in footer for word in words) and " z " not in footer  # of one rank there is no matrix

@@ -57,6 +57,10 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
     hidden_at_first = HIDDEN_AT_FIRST
     key_columns = ("rank", "step", "operator", "io")
     export_name = "npulse-precision.csv"
+    footer_early = (
+        *("pane.origin", "precision.members", "precision.pairing", "precision.ranks"),
+        *("precision.recheck", "pane.filter"),
+    )
 
     def __init__(self, area: str = "precision", settings: Settings | None = None) -> None:
         super().__init__(area)
