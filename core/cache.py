@@ -19,10 +19,12 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:  # loaded with the first entry: the workbench opens its cache before its first screen
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
 
 MAX_BYTES = 512 << 20
 SCHEMA = 2
@@ -42,8 +44,6 @@ _CHECKED_BYTES = 16 << 20
 """Entries up to this size are checked byte by byte when they are read, larger ones by their sizes alone."""
 _ENCODED = ("utf-8", "surrogateescape")
 _STALE_PART_S = 3600.0
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,8 @@ class Cache:
         kind: a word, what `npulse cache` counts it as. run: what the entry is of, for `forget`. Arrays of
         objects and facts that JSON can't hold are programming errors: TypeError or ValueError.
         """
+        import numpy as np
+
         arrays = {name: np.asarray(array) for name, array in (arrays or {}).items()}
         header = json.dumps({"schema": SCHEMA, "facts": facts, "arrays": list(arrays)}).encode()
         if any(array.dtype.hasobject for array in arrays.values()):
@@ -278,6 +280,8 @@ def _unpacked(raw: bytes) -> Entry | None:
 
 def _array_in(raw: bytes, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
     """A member as an array over the bytes of the file, without a copy. ValueError where it is none."""
+    import numpy as np
+
     if len(raw) <= _CHECKED_BYTES:
         data: bytes | memoryview = archive.read(member)
     else:
@@ -336,6 +340,8 @@ def _write(path: Path, header: bytes, arrays: Mapping[str, Array]) -> int:
 
 def _write_array(member: IO[bytes], array: Array) -> None:
     """As numpy's `.npy`, version 1.0, rows first."""
+    import numpy as np
+
     facts = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
     np.lib.format.write_array_header_1_0(member, facts)
     if array.nbytes:
