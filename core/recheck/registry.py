@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 MODULES = (
     *("linear", "elementwise", "norms", "activations", "reductions", "shapes", "lookup"),
-    *("attention", "quantised"),
+    *("attention", "attention_infer", "rotary", "quantised"),
 )
 """The modules of `references/`."""
 GRADIENTS = ("linear", "elementwise", "norms", "activations", "lookup")

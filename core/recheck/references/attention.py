@@ -1,4 +1,4 @@
-"""Attention and rotary embeddings.
+"""Attention.
 
 Flash attention hands its weights to the second product in the dtype of the values: that rounding is allowed.
 What is not fused may keep the scores in that dtype too, which is allowed of torch's own function alone.
@@ -7,7 +7,7 @@ What is not fused may keep the scores in that dtype too, which is allowed of tor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from npulse.core.formats.tensors import dtype_of
 
-from ..number import Array, Number, Random, check_size, in_dtype, joined, where
+from ..number import Number, Random, check_size, in_dtype, joined, where
 from ..registry import Variant, reference
 from .activations import exponentials
 
@@ -112,7 +112,7 @@ def _causal(q: Number, k: Number, shift: int = 0) -> Mask:
 
 def _sdpa_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
     q, k = arguments["query"], arguments["key"]
-    yield from _scales(arguments, "scale", q.shape[-1] ** -0.5, q.shape[-1])
+    yield from scales_tried(arguments, "scale", q.shape[-1] ** -0.5, q.shape[-1])
     is_causal = bool(arguments.get("is_causal"))
     yield Variant((f"is_causal={not is_causal}",) * 2, {"is_causal": not is_causal, "attn_mask": None})
     if arguments.get("attn_mask") is not None:
@@ -130,7 +130,8 @@ def _sdpa_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
     yield Variant(("key and value exchanged", "key 与 value 互换"), {"key": arguments["value"], "value": k})
 
 
-def _scales(arguments: dict[str, Any], name: str, default: float, width: int) -> Iterator[Variant]:
+def scales_tried(arguments: dict[str, Any], name: str, default: float, width: int) -> Iterator[Variant]:
+    """Other factors that scores are multiplied by."""
     given = default if arguments.get(name) is None else arguments[name]
     tried = {"1/sqrt(d)": width**-0.5, "1": 1.0, "1/d": 1.0 / width, "sqrt(d)": width**0.5}
     for label, value in tried.items():
@@ -230,7 +231,7 @@ def allowed_by(
 def _fusion_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
     q, layout = arguments["query"], arguments["input_layout"]
     width = q.shape[-1] if "D" in layout else q.shape[-1] // arguments["head_num"]
-    yield from _scales(arguments, "scale", 1.0, width)
+    yield from scales_tried(arguments, "scale", 1.0, width)
     mode = arguments.get("sparse_mode", 0)
     if arguments.get("atten_mask") is not None:
         yield Variant(("without the mask", "没有用 mask"), {"atten_mask": None, "sparse_mode": 0})
@@ -311,164 +312,3 @@ def _packed(
         allowed = allowed_by(mode, mask, q1 - q0, k1 - k0, before, after)
         parts.append(attend(q, k, v, scale, allowed).swapaxes(0, 1))
     return joined(parts, lambda arrays: np.concatenate(arrays, axis=0))
-
-
-def _infer_variants(scale: str) -> Callable[[dict[str, Any]], Iterator[Variant]]:
-    def variants(arguments: dict[str, Any]) -> Iterator[Variant]:
-        q, layout = arguments["query"], arguments.get("input_layout", "BSH")
-        heads = max(int(arguments.get("num_heads", 1)), 1)
-        yield from _scales(arguments, scale, 1.0, q.shape[-1] if "D" in layout else q.shape[-1] // heads)
-        if arguments.get("atten_mask") is not None:
-            yield Variant(("without the mask", "没有用 mask"), {"atten_mask": None})
-        if arguments.get("actual_seq_lengths") is not None:
-            words = ("actual_seq_lengths not heeded", "未考虑 actual_seq_lengths")
-            yield Variant(words, {"actual_seq_lengths": None})
-
-    return variants
-
-
-def _inferred(
-    query: Number,
-    key: Any,
-    value: Any,
-    lengths: Any,
-    mask: Number | None,
-    n_heads: int,
-    n_kv_heads: int,
-    layout: str,
-    scale: float,
-    mode: int,
-    band: tuple[int, int],
-    added: Number | None,
-) -> Number:
-    """Attention of inference: keys may come as a list of one tensor, and only so many of them count."""
-    key, value = (x[0] if isinstance(x, list) and len(x) == 1 else x for x in (key, value))
-    if not isinstance(key, Number) or layout == "TND":
-        raise NotImplementedError("several caches, or layout TND")
-    q = heads_of(query, layout, n_heads)
-    k, v = (heads_of(x, layout, n_kv_heads or n_heads) for x in (key, value))
-    n_q, n_k = q.shape[-2], k.shape[-2]
-    allowed = allowed_by(mode, mask, n_q, n_k, *band)
-    if lengths is not None:
-        counted = lengths.indices() if isinstance(lengths, Number) else np.asarray(lengths)
-        valid = np.arange(n_k)[None, None, None, :] < counted.reshape(-1, 1, 1, 1)
-        allowed = valid if allowed is None else allowed & valid
-    return back_from_heads(attend(q, k, v, scale, allowed, added), layout)
-
-
-@reference("npu_incre_flash_attention", variants=_infer_variants("scale_value"), accumulates=True)
-def npu_incre_flash_attention(
-    query: Number,
-    key: Any,
-    value: Any,
-    padding_mask: Any = None,
-    pse_shift: Number | None = None,
-    atten_mask: Number | None = None,
-    actual_seq_lengths: Any = None,
-    num_heads: int = 1,
-    scale_value: float = 1.0,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    inner_precise: int = 1,
-) -> Number:
-    lengths, heads, kv = actual_seq_lengths, num_heads, num_key_value_heads
-    band = (FAR, FAR)
-    return _inferred(
-        query, key, value, lengths, atten_mask, heads, kv, input_layout, scale_value, 0, band, pse_shift
-    )
-
-
-@reference("npu_prompt_flash_attention", variants=_infer_variants("scale_value"), accumulates=True)
-def npu_prompt_flash_attention(
-    query: Number,
-    key: Number,
-    value: Number,
-    padding_mask: Any = None,
-    pse_shift: Number | None = None,
-    atten_mask: Number | None = None,
-    actual_seq_lengths: Any = None,
-    num_heads: int = 1,
-    scale_value: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = 0,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    actual_seq_lengths_kv: Any = None,
-    sparse_mode: int = 0,
-) -> Number:
-    lengths, heads, kv = actual_seq_lengths_kv, num_heads, num_key_value_heads
-    after = next_tokens if sparse_mode == 4 else FAR
-    band = (pre_tokens, after)
-    mode, layout = sparse_mode, input_layout
-    return _inferred(
-        query, key, value, lengths, atten_mask, heads, kv, layout, scale_value, mode, band, pse_shift
-    )
-
-
-@reference("npu_fused_infer_attention_score", variants=_infer_variants("scale"), accumulates=True)
-def npu_fused_infer_attention_score(
-    query: Number,
-    key: Any,
-    value: Any,
-    pse_shift: Number | None = None,
-    atten_mask: Number | None = None,
-    actual_seq_lengths: Any = None,
-    actual_seq_lengths_kv: Any = None,
-    num_heads: int = 1,
-    scale: float = 1.0,
-    pre_tokens: int = FAR,
-    next_tokens: int = FAR,
-    input_layout: str = "BSH",
-    num_key_value_heads: int = 0,
-    sparse_mode: int = 0,
-    inner_precise: int = 0,
-    block_size: int = 0,
-    antiquant_mode: int = 0,
-    softmax_lse_flag: bool = False,
-) -> tuple[Number]:
-    lengths, heads, kv = actual_seq_lengths_kv, num_heads, num_key_value_heads
-    band, mode, layout = (pre_tokens, next_tokens), sparse_mode, input_layout
-    return (
-        _inferred(query, key, value, lengths, atten_mask, heads, kv, layout, scale, mode, band, pse_shift),
-    )
-
-
-def _turned(x: Number, mode: str) -> Number:
-    """Each pair (a, b) as (-b, a): halves, or neighbours."""
-    if mode not in ("half", "interleave"):
-        raise NotImplementedError(f"rotary_mode {mode!r}")
-
-    def turn(sign: float) -> Callable[[Array], Array]:
-        def turned(a: Array) -> Array:
-            if mode == "half":
-                first, second = np.split(a, 2, axis=-1)
-                return np.concatenate([sign * second, first], axis=-1)
-            pairs = a.reshape(*a.shape[:-1], -1, 2)
-            found: Array = np.stack([sign * pairs[..., 1], pairs[..., 0]], axis=-1).reshape(a.shape)
-            return found
-
-        return turned
-
-    error = x.error if isinstance(x.error, float) else turn(1.0)(x.error)
-    return Number(turn(-1.0)(x.value), x.inside, error)
-
-
-def _rotary_variants(arguments: dict[str, Any]) -> Iterator[Variant]:
-    mode = arguments.get("rotary_mode", "half")
-    other = "interleave" if mode == "half" else "half"
-    yield Variant((f"rotary_mode={other!r}",) * 2, {"rotary_mode": other})
-    cos, sin = ("r1", "r2") if "r1" in arguments else ("cos", "sin")
-    yield Variant(("cos and sin exchanged", "cos 与 sin 互换"), {cos: arguments[sin], sin: arguments[cos]})
-    yield Variant(("turned the other way", "旋转方向相反"), {sin: -arguments[sin]})
-
-
-@reference("npu_rotary_mul", variants=_rotary_variants)
-def npu_rotary_mul(input: Number, r1: Number, r2: Number, rotary_mode: str = "half") -> Number:
-    return input * r1 + _turned(input, rotary_mode) * r2
-
-
-@reference("npu_apply_rotary_pos_emb", variants=_rotary_variants)
-def npu_apply_rotary_pos_emb(
-    query: Number, key: Number, cos: Number, sin: Number, layout: str = "BSH", rotary_mode: str = "half"
-) -> tuple[Number, Number]:
-    return npu_rotary_mul(query, cos, sin, rotary_mode), npu_rotary_mul(key, cos, sin, rotary_mode)
