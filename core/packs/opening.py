@@ -225,6 +225,23 @@ def clear(room: Path, now_s: float) -> None:
             total -= size
 
 
+def kept_packs(room: Path) -> list[tuple[float, int, Path]]:
+    """(last use in seconds since 1970, bytes, folder) of the packs that are unpacked in a room."""
+    try:
+        folders = [one for one in room.iterdir() if _OWN.fullmatch(one.name) and not one.is_symlink()]
+        return sorted((one.stat().st_mtime, _size_of(one), one) for one in folders if one.is_dir())
+    except OSError:
+        return []
+
+
+def remove_packs(room: Path, last_s: float, now_s: float) -> int:
+    """Remove unpacked packs that nobody has opened since a moment, but none that may be open; how many."""
+    unused = [folder for used_s, _, folder in kept_packs(room) if used_s <= min(last_s, now_s - IN_USE_S)]
+    for folder in unused:
+        shutil.rmtree(folder, ignore_errors=True)
+    return sum(not folder.exists() for folder in unused)
+
+
 def _size_of(folder: Path) -> int:
     try:
         manifest = _known(folder)

@@ -26,14 +26,12 @@ COMMANDS = (
     "report",
     "guide",
     "plugin",
+    "cache",
     "serve",
     "recheck",
     *(area.command for area in AREAS if area.is_built),
 )
-RESERVED = (
-    *(area.command for area in AREAS if not area.is_built),
-    "cache",
-)
+RESERVED = tuple(area.command for area in AREAS if not area.is_built)
 """Words that will be commands: naming one is never a path by accident."""
 
 
@@ -75,7 +73,7 @@ _VALUE_OPTIONS = frozenset(
         *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
         *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
         *("--port", "--host", "--token", "--title", "-t", "--run", "--mark-baseline"),
-        *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
+        *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes", "--older-than"),
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
         *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map"),

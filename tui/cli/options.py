@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -76,6 +77,14 @@ CriteriaOption = Annotated[
 ]
 
 
+CACHE_MAX_VARIABLE = "NPULSE_CACHE_MAX"
+_SIZE = re.compile(r"(\d{1,12}) ?([kmg]?b?)", re.ASCII | re.IGNORECASE)
+_UNITS = {
+    **{"": 1, "B": 1, "K": 10**3, "KB": 10**3},
+    **{"M": 10**6, "MB": 10**6, "G": 10**9, "GB": 10**9},
+}
+
+
 def chosen_lang(lang: str | None) -> Lang:
     """The language to speak: the option, else the environment."""
     from ..messages import choose_language
@@ -117,11 +126,19 @@ def version() -> str:
 
 def user_cache(no_cache: bool) -> Cache | None:
     """Where results are kept: NPULSE_CACHE_DIR, else the user's cache folder; None with --no-cache."""
-    if no_cache:
-        return None
-    from npulse.core.cache import default_cache
+    return None if no_cache else kept_in()
 
-    return default_cache(os.environ.get("NPULSE_CACHE_DIR"))
+
+def kept_in() -> Cache:
+    """The user's cache, of at most NPULSE_CACHE_MAX bytes ("2GB", "800MB"). UsageError for another word."""
+    from npulse.core.cache import MAX_BYTES, default_cache
+
+    given = os.environ.get(CACHE_MAX_VARIABLE, "").strip()
+    found = _SIZE.fullmatch(given)
+    if given and found is None:
+        raise UsageError(f"{CACHE_MAX_VARIABLE}={given[:40]} is no size", hint="bytes, or 800MB, 2GB")
+    most = MAX_BYTES if found is None else int(found[1]) * _UNITS[found[2].upper()]
+    return default_cache(os.environ.get("NPULSE_CACHE_DIR"), max_bytes=most)
 
 
 def opened(path: Path) -> Path:

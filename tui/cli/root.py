@@ -11,6 +11,7 @@ from npulse.sample_runs import SAMPLES
 
 from . import area_commands, work_commands
 from . import options as o
+from .cache_group import cache_app
 from .config_group import config_app
 from .plugin_group import plugin_app
 
@@ -129,4 +130,5 @@ def keys_check(file: Annotated[Path, typer.Argument(help="A key map (TOML).")]) 
 
 
 app.add_typer(config_app, name="config", short_help="Dump configurations: make, check, explain.")
+app.add_typer(cache_app, name="cache", short_help="Kept results: how much, where; clear.")
 app.add_typer(plugin_app, name="plugin", short_help="Plug-ins: list, check, add, remove.")

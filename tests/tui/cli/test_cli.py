@@ -283,7 +283,7 @@ def test_chinese(bad_run: Path, capsys: Capture) -> None:
         (["precision", "x", "--nonsense"], "--nonsense"),
         (["no/such/folder"], "no/such/folder"),
         (["no-such-command"], "no-such-command"),
-        (["cache", "x"], "'cache' is not built yet"),
+        (["cache", "x"], "No such command"),
         (["rules", "precision.scaler"], "precision.scaler"),
         (["keys", "check", "no/such.toml"], "no/such.toml"),
         (["--plain"], "nothing to show"),
