@@ -24,7 +24,10 @@ def format_of(path: str, default: str) -> str:
     if not suffix:
         return default
     if suffix not in _SUFFIXES:
-        raise UsageError(f"no report format for '{suffix}'", hint="suffixes: " + " ".join(_SUFFIXES))
+        hint = "suffixes: " + " ".join(_SUFFIXES)
+        if suffix in _WHOLE_SUFFIXES:  # this answer has none; that of the whole run has
+            hint += f"; of a whole run, with the story of its rounds: npulse report RUN -o FILE{suffix}"
+        raise UsageError(f"no report format for '{suffix}'", hint=hint)
     return _SUFFIXES[suffix]
 
 

@@ -104,3 +104,10 @@ def test_lone_surrogates_do_not_stop_it(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     assert write_report(["a\ud800b", "数"], path) == path.stat().st_size == 6
     assert path.read_text(encoding="utf-8") == "a?b数"
+
+
+@pytest.mark.parametrize(("suffix", "names_report"), [(".html", True), (".xlsx", True), (".docx", False)])
+def test_what_an_answer_cannot_be_written_as_names_what_can(suffix: str, names_report: bool) -> None:
+    with pytest.raises(UsageError) as caught:
+        format_of(f"out{suffix}", "text")
+    assert (f"npulse report RUN -o FILE{suffix}" in (caught.value.hint or "")) is names_report
