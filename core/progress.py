@@ -13,12 +13,17 @@ from .text import Lang
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far one piece of work is. `total` is None while it is not known."""
+    """How far one piece of work is. `total` is None while it is not known.
+
+    done_bytes, total_bytes: of what is read, where that tells the time better than the count of things.
+    """
 
     stage: str
     done: int
     total: int | None
     unit: str
+    done_bytes: int = 0
+    total_bytes: int | None = None
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -73,10 +78,50 @@ _WORDS: dict[str, tuple[str, str]] = {
 """Stages and units that are known here; others are shown as they are."""
 
 
-def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> str:
-    """'comparing: 1,200 of 3,000 tensors (400/s, 5 s left)'. elapsed_s: since the stage began."""
+SOON_S = 1.0
+"""From less work than this nobody says how much time is left."""
+
+
+def bytes_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> str:
+    """'3.1 of 12.4 GB, 1.4 GB/s, 0:06 left'; "" where the bytes are not known. elapsed_s: since the stage
+    began."""
+    done, total = progress.done_bytes, progress.total_bytes
+    if total is None:
+        return ""
     at = 1 if lang == "zh" else 0
-    stage, unit = (_WORDS.get(word, (word, word))[at] for word in (progress.stage, progress.unit))
+    factor, unit = _unit_of(total)
+    facts = [f"{done / factor:,.1f}{(' of ', ' / ')[at]}{total / factor:,.1f} {unit}"]
+    if done > 0 and elapsed_s >= SOON_S:
+        rate = done / elapsed_s
+        factor, unit = _unit_of(rate)
+        left = clock_text(max(total - done, 0) / rate)
+        facts += [f"{rate / factor:,.1f} {unit}/s", (f"{left} left", f"剩余 {left}")[at]]
+    return (", ", "，")[at].join(facts)
+
+
+def clock_text(seconds: float) -> str:
+    """'0:06', '12:40', '3:05:00': rounded up, so that 0:00 is the end."""
+    minutes, rest = divmod(math.ceil(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _unit_of(n_bytes: float) -> tuple[float, str]:
+    return next((f, unit) for f, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if n_bytes >= f or f == 1e3)
+
+
+def stage_text(progress: Progress, lang: Lang = "en") -> str:
+    """The stage in words; one that is not known here as it is."""
+    return _WORDS.get(progress.stage, (progress.stage, progress.stage))[1 if lang == "zh" else 0]
+
+
+def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> str:
+    """'comparing: 1,200 of 3,000 tensors (400/s, 5 s left)', or with bytes where those are known:
+    'comparing: 3.1 of 12.4 GB, 1.4 GB/s, 0:06 left'. elapsed_s: since the stage began."""
+    at = 1 if lang == "zh" else 0
+    stage, unit = stage_text(progress, lang), _WORDS.get(progress.unit, (progress.unit, progress.unit))[at]
+    if progress.total_bytes is not None:
+        return f"{stage}{(': ', '：')[at]}{bytes_text(progress, elapsed_s, lang)}"
     is_bytes = progress.unit == "bytes"
     done = _amount(progress.done, is_bytes)
     amount = done if is_bytes else f"{done} {unit}"
@@ -85,7 +130,7 @@ def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> st
         amount = (f"{done} of {total}", f"{done} / {total}")[at] + ("" if is_bytes else f" {unit}")
     rate = progress.done / elapsed_s if elapsed_s > 0 else 0.0
     facts = [f"{_amount(rate, is_bytes)}/s"] if rate else []
-    if rate and progress.total:
+    if rate and progress.total and elapsed_s >= SOON_S:
         left_s = max(progress.total - progress.done, 0) / rate
         facts.append((f"{left_s:,.0f} s left", f"剩余 {left_s:,.0f} 秒")[at])
     return f"{stage}{(': ', '：')[at]}{amount}" + (f" ({', '.join(facts)})" if facts else "")

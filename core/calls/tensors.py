@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Dump, Shape
-from npulse.core.formats.tensors import TensorError, TensorFile, open_tensor
+from npulse.core.formats.tensors import TensorError, TensorFile, dtype_of, open_tensor
 
 
 class TensorPlace(NamedTuple):
@@ -54,6 +57,14 @@ class Places:
     def is_plain(self) -> bool:
         """Whether a file holds one tensor."""
         return self._dump.located is None
+
+    def itemsizes(self, leaves: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Bytes of an element of each of these leaf rows, as declared; NaN where that is not known."""
+        t = self._dump.leaves
+        dtypes = [dtype_of(name) for name in t.dtypes]
+        sizes = np.array([*(np.nan if dtype is None else dtype.itemsize for dtype in dtypes), np.nan])
+        found: npt.NDArray[np.float64] = sizes[t.dtype[leaves]]
+        return found
 
     def of(self, leaf: int) -> TensorPlace | None:
         """Where the elements of a leaf row should be; None where none were captured."""

@@ -57,6 +57,7 @@ from .splits.even import unlike_groups
 from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
+from .steps import Steps
 from .totals import PairMetrics
 from .verdict import PASS, REASON, UNKNOWN
 from .work import Examined, Measured, TensorJob, look_closer, measure, measure_sample
@@ -128,8 +129,9 @@ def compare_captures(
     )
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
         unexamined: list[_Unexamined] = []
+        steps = Steps("compare", all_jobs, progress)
         for place, (one, jobs) in enumerate(zip(loaded, all_jobs, strict=True)):
-            part = _read_or_found(executor, one, jobs, settings, cache, problems, progress, is_cancelled)
+            part = _read_or_found(executor, one, jobs, settings, cache, problems, steps, is_cancelled)
             if part is not None:
                 unexamined.append(part)
                 loaded[place] = one.with_open(part.n_open)
@@ -139,10 +141,12 @@ def compare_captures(
         if unexamined and settings.second_read:
             if on_update is not None:
                 on_update(comparison)
+            closer = [part.jobs.picked(np.array(part.differing.numbers, np.int64)) for part in unexamined]
+            steps = Steps("look closer", closer, progress)
             for part in unexamined:
                 resumed = Resumed.begin(cache, part.key, part.jobs)
                 with closing(resumed) if resumed is not None else nullcontext():
-                    _second_read(executor, part, resumed, progress, is_cancelled)
+                    _second_read(executor, part, resumed, steps, is_cancelled)
                     is_kept = True
                     if cache and as_read == remember.stamp(dump_paths):
                         dumps = (part.rows.target, part.rows.golden)
@@ -179,7 +183,7 @@ def _read_or_found(
     settings: Settings,
     cache: Cache | None,
     problems: list[Problem],
-    progress: ProgressCallback,
+    steps: Steps,
     is_cancelled: IsCancelled,
 ) -> _Unexamined | None:
     """The first read of a rank, and what the second one has to look at; None where both were found in the
@@ -191,10 +195,11 @@ def _read_or_found(
     if known is not None:
         problems += known
         settle_tensors(rows, tensors, settings.criteria)
+        steps.without(jobs)
         return None
     resumed = Resumed.begin(cache, key, jobs)
     with closing(resumed) if resumed is not None else nullcontext():
-        found, differing, n_open = _first_read(executor, one, jobs, settings, resumed, progress, is_cancelled)
+        found, differing, n_open = _first_read(executor, one, jobs, settings, resumed, steps, is_cancelled)
     problems += found
     if settings.tails is None:
         in_other_orders(rows, tensors, differing, settings.criteria)
@@ -319,7 +324,7 @@ def _first_read(
     jobs: Jobs,
     settings: Settings,
     resumed: Resumed | None,
-    progress: ProgressCallback,
+    steps: Steps,
     is_cancelled: IsCancelled,
 ) -> tuple[list[Problem], Differing, int]:
     """What could not be read, what is worth a second look, and how many files are half written."""
@@ -344,9 +349,8 @@ def _first_read(
             store(number, result)
     new = jobs.picked(np.flatnonzero(is_new & ~is_done))
 
-    def step(done: int) -> None:
-        progress(Progress("compare", done, len(new), "tensors"))
-
+    steps.without(jobs.picked(np.flatnonzero(~is_new | is_done)))
+    step = steps.of(new)
     how = measure_sample if settings.sample else measure
     results = ordered_results(executor, how, new, is_cancelled=is_cancelled, on_done=step)
     for number in np.flatnonzero(~is_done).tolist():
@@ -379,7 +383,7 @@ def _second_read(
     executor: Executor,
     part: _Unexamined,
     resumed: Resumed | None,
-    progress: ProgressCallback,
+    steps: Steps,
     is_cancelled: IsCancelled,
 ) -> None:
     differing, known = part.differing, part.known
@@ -392,9 +396,8 @@ def _second_read(
     if before:
         new = [differing[i] for i, number in enumerate(differing.numbers) if number not in before]
 
-    def step(done: int) -> None:
-        progress(Progress("look closer", done, len(new), "tensors"))
-
+    steps.without(part.jobs.picked(np.array([n for n in differing.numbers if n in before], np.int64)))
+    step = steps.of(part.jobs.picked(np.array([n for n in differing.numbers if n not in before], np.int64)))
     results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
     for place, number in enumerate(differing.numbers):
         result = before.pop(number, None)

@@ -79,6 +79,14 @@ class Jobs(Sequence[TensorJob]):
         """Whether each side of every job is one file that holds one tensor."""
         return not self._splits and self._target.is_plain and self._golden.is_plain
 
+    def n_bytes(self) -> npt.NDArray[np.float64] | None:
+        """Bytes of both sides of each job, as the records declare them; None where some do not."""
+        places = self._places
+        sizes = self._target.itemsizes(self._tensors.target[places])
+        sizes += self._golden.itemsizes(self._tensors.golden[places])
+        found: npt.NDArray[np.float64] = sizes * self._tensors.n_elements[places]
+        return None if np.isnan(found).any() else found
+
     def picked(self, which: npt.NDArray[np.integer]) -> Jobs:
         """Some of them, by their number."""
         return Jobs(self._tensors, self._splits, (self._target, self._golden), self._places[which])

@@ -18,6 +18,7 @@ from textual.worker import Worker, WorkerState, get_current_worker
 
 from npulse.core.findings import Problem, Report
 from npulse.core.kept.keeper import Keeper, keeper_of
+from npulse.core.progress import bytes_text, stage_text
 from npulse.core.tails import Tails
 from npulse.core.text import Lang, safe_text
 
@@ -111,6 +112,7 @@ class JobPane(Pane):
         self._job: Worker[None] | None = None
         self._failure: tuple[Problem, ...] = ()
         self._began_s = 0.0
+        self._stage = ("", 0.0)  # what is being done, and since when
         self._following: Following | None = None
         self._is_look = False
         """Whether the job of the moment is a look: the rows stand, and only its end is shown."""
@@ -212,6 +214,7 @@ class JobPane(Pane):
 
     def _begin_job(self, run: Run, round_: Round, *, is_look: bool) -> None:
         self._began_s, self._is_look, self._is_due = monotonic(), is_look, False
+        self._stage = ("", 0.0)
         if self._following is None:
             job = self.make_job(run, round_)
         else:
@@ -375,9 +378,13 @@ class JobPane(Pane):
 
     @on(Told)
     def _take_progress(self, message: Told) -> None:
-        elapsed_s = monotonic() - self._began_s
+        now_s = monotonic()
+        elapsed_s = now_s - self._began_s
+        if message.progress.stage != self._stage[0]:
+            self._stage = message.progress.stage, now_s
         if message.version == self.version and not (self._is_look and elapsed_s < QUIET_LOOK_S):
-            self.tell(busy=progress_text(message.progress, max(elapsed_s, 0.001)))
+            since_s = now_s - self._stage[1] if message.progress.total_bytes is not None else elapsed_s
+            self.tell(busy=progress_text(message.progress, max(since_s, 0.001), self.shell.lang))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A job that was stopped or failed must say so: nobody waits for what will not come."""
@@ -411,8 +418,10 @@ class JobPane(Pane):
         self.post_message(PaneStatus(self.area, problems, busy, verdict))
 
 
-def progress_text(progress: Progress, elapsed_s: float) -> str:
+def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> str:
     """Stage, how far, how fast; bytes as megabytes and with the time that is left, short."""
+    if progress.total_bytes is not None:
+        return f"{stage_text(progress, lang)} {bytes_text(progress, elapsed_s, lang)}"
     done, total, unit = progress.done, progress.total, progress.unit
     rate = done / elapsed_s
     if unit == "bytes":
