@@ -40,7 +40,7 @@ class Location:
 class Problem:
     """Something that could not be read. A file with problems is never clean.
 
-    `kind` is a short stable word: cut-off, missing, unreadable, bad-record, bad-tensor, shape,
+    `kind` is a short stable word: cut-off, missing, unreadable, changed, bad-record, bad-tensor, shape,
     outside-run, too-large, too-deep, encoding, limit.
     """
 

@@ -148,7 +148,8 @@ def compare_captures(
                 with closing(resumed) if resumed is not None else nullcontext():
                     _second_read(executor, part, resumed, steps, is_cancelled)
                     is_kept = True
-                    if cache and as_read == remember.stamp(dump_paths):
+                    is_changed = any(problem.kind == "changed" for problem in part.problems)
+                    if cache and not is_changed and as_read == remember.stamp(dump_paths):
                         dumps = (part.rows.target, part.rows.golden)
                         is_kept = remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
                     if resumed is not None and is_kept:
@@ -367,6 +368,7 @@ def _first_read(
             continue
         problems += result.problems
         store(number, result)
+    next(results, None)  # the end is told too
     settle_tensors(rows, tensors, settings.criteria)
     return problems, differing, n_open
 
@@ -408,6 +410,7 @@ def _second_read(
             if resumed is not None:
                 resumed.keep_examined(number, result)
         store_examination(part.rows, result)
+    next(results, None)
 
 
 def _judge(

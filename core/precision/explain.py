@@ -80,7 +80,7 @@ def describe_row(rank: RankComparison, row: int, lang: Lang) -> str:
     rows = rank.rows
     parts: list[str] = []
     reason = REASONS[int(rows.reason[row])]
-    if reason in ("shape", "nonfinite", "not-equal", "checksum", "content", "unreadable"):
+    if reason in ("shape", "nonfinite", "not-equal", "checksum", "content", "unreadable", "changed"):
         parts.append(say(TEXTS, f"reason-{reason}", lang))
     if reason == "shape":
         parts.append(_shapes(rank, row))

@@ -82,7 +82,9 @@ def store_measured(rows: Rows, result: Measured) -> None:
         rows.verdict[row], rows.reason[row] = ERROR, REASON["shape"]
         return
     if metrics is None:
-        rows.verdict[row], rows.reason[row] = UNKNOWN, REASON["unreadable"]
+        is_changed = any(problem.kind == "changed" for problem in result.problems)
+        rows.verdict[row] = UNKNOWN
+        rows.reason[row] = REASON["changed" if is_changed else "unreadable"]
         return
     rows.basis[row] = BY_TENSOR
     if result.stored is not None:

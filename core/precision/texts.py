@@ -414,6 +414,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reason-content-unknown": ("Max/Min agree, content not recorded", "Max/Min 一致，内容未记录"),
     "reason-not-recorded": ("statistics not recorded", "未记录统计量"),
     "reason-unreadable": ("tensor file unreadable", "张量文件无法读取"),
+    "reason-changed": ("changed while it was read", "读取过程中文件被改动"),
     "reason-absent": ("its file is missing or unreadable", "所在文件缺失或无法读取"),
     "reason-one-side": ("on one side only", "仅一侧存在"),
     "reason-call-one-side": ("call on one side only", "调用仅一侧存在"),

@@ -53,6 +53,7 @@ REASONS = (
     "padding",  # this rank's part is padding alone: the golden side has nothing there
     "other-split",  # the two sides are split over their ranks in ways that cannot be put together
     "absent",  # the file that should hold it is missing or cannot be read
+    "changed",  # a file was written to or replaced while it was read
 )
 REASON = {name: code for code, name in enumerate(REASONS)}
 

@@ -6,7 +6,7 @@ tuples: packing and unpacking ten thousand dataclasses would cost as much as com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
 from npulse.core.findings import Problem
 from npulse.core.formats.tensors import Dtype, TensorError, TensorFile
 from npulse.core.formats.tensors.layout import row_major_strides
+from npulse.core.formats.tensors.open import state_now
+from npulse.core.formats.tensors.source import FileState
 
 from .elements import Examination, examine
 from .pair import compare_files, compare_sample
@@ -91,7 +93,7 @@ def measure_sample(job: TensorJob) -> Measured:
 
 
 def _measured(job: TensorJob, compare: Callable[[Any, Any], PairMetrics]) -> Measured:
-    files: list[TensorFile | TensorView] = []
+    files: list[Elements] = []
     problems: list[Problem] = []
     for side in (job.target, job.golden):
         try:
@@ -103,13 +105,37 @@ def _measured(job: TensorJob, compare: Callable[[Any, Any], PairMetrics]) -> Mea
     target, golden = alike(job, *files)
     if target.shape != golden.shape:
         return Measured(job.row, None, shapes_differ=True)
+    before = states_of(files)
     try:
         metrics = compare(target, golden)
     except TensorError as error:
+        error = changed_since(before) or error
         return Measured(job.row, None, (problem_of(error, job.target, job.golden),))
+    if (changed := changed_since(before)) is not None:
+        return Measured(job.row, None, (problem_of(changed, job.target, job.golden),))
     is_as_declared = all(_is_as_declared(file) for file in files)
     stored = None if is_as_declared else (target.dtype.name, golden.dtype.name)
     return Measured(job.row, metrics, coarser=coarser_of(target, golden), stored=stored)
+
+
+States = list[tuple[TensorFile, FileState | None]]
+
+
+def states_of(files: Sequence[Elements]) -> States:
+    """The files behind tensors with their states: as they were opened, else as they are now."""
+    single = [one for file in files for one in (file.parts if isinstance(file, TensorView) else (file,))]
+    return [(file, file.state or state_now(file)) for file in single]
+
+
+def changed_since(before: States) -> TensorError | None:
+    """What is wrong where one of the files is not what it was: figures of it are of no state that there was.
+
+    A look at the clock of the file system, so what was written within the same tick is not seen.
+    """
+    for file, state in before:
+        if state_now(file) != state:
+            return TensorError("changed", "the file was written to while it was read", path=file.path)
+    return None
 
 
 def _is_as_declared(file: TensorFile | TensorView) -> bool:
@@ -149,7 +175,10 @@ def look_closer(job: tuple[TensorJob, PairMetrics]) -> Examined:
     tensor_job, metrics = job
     try:
         target, golden = open_sides(tensor_job)
+        before = states_of((target, golden))
         examination = examine(target, golden)
+        if changed_since(before) is not None:
+            return Examined(tensor_job.row, None, None)
     except TensorError:
         # the first read has reported this file; a file that changed in between is no new finding
         return Examined(tensor_job.row, None, None)

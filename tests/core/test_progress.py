@@ -46,3 +46,40 @@ def test_paced_drops_what_comes_too_soon() -> None:
         callback(Progress("read", done, None, "files"))
         now_s += 0.1
     assert seen == [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "elapsed_s", "en", "zh"),
+    [
+        (
+            (3_100_000_000, 12_400_000_000),
+            2.2,
+            "comparing: 3.1 of 12.4 GB, 1.4 GB/s, 0:07 left",
+            "比较：3.1 / 12.4 GB，1.4 GB/s，剩余 0:07",
+        ),
+        ((0, 12_400_000_000), 5.0, "comparing: 0.0 of 12.4 GB", "比较：0.0 / 12.4 GB"),
+        ((400_000, 2_000_000), 0.9, "comparing: 0.4 of 2.0 MB", "比较：0.4 / 2.0 MB"),
+        (
+            (1_000_000, 40_000_000_000),
+            1.0,
+            "comparing: 0.0 of 40.0 GB, 1.0 MB/s, 11:06:39 left",
+            "比较：0.0 / 40.0 GB，1.0 MB/s，剩余 11:06:39",
+        ),
+        (
+            (500, 500),
+            2.0,
+            "comparing: 0.5 of 0.5 kB, 0.2 kB/s, 0:00 left",
+            "比较：0.5 / 0.5 kB，0.2 kB/s，剩余 0:00",
+        ),
+    ],
+)
+def test_bytes_with_the_time_left(sizes: tuple[int, int], elapsed_s: float, en: str, zh: str) -> None:
+    progress = Progress("compare", 1, 4, "tensors", *sizes)
+    assert progress_text(progress, elapsed_s) == en
+    assert progress_text(progress, elapsed_s, "zh") == zh
+
+
+def test_nobody_says_how_long_it_takes_after_less_than_a_second() -> None:
+    assert "left" not in progress_text(Progress("compare", 90, 100, "tensors"), 0.99)
+    assert "1 s left" not in progress_text(Progress("read", 90, 100, "bytes"), 0.5)
+    assert "left" in progress_text(Progress("compare", 90, 100, "tensors"), 1.0)

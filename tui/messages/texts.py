@@ -951,6 +951,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "problem.cut-off": ("cut-off", "被截断"),
     "problem.missing": ("missing", "缺失"),
     "problem.unreadable": ("unreadable", "无法读取"),
+    "problem.changed": ("changed", "读取时变化"),
     "problem.bad-record": ("bad-record", "记录有误"),
     "problem.bad-tensor": ("bad-tensor", "张量有误"),
     "problem.shape": ("shape", "形状"),

@@ -17,6 +17,7 @@ _KINDS = {
     "cut-off": "problem.cut-off",
     "missing": "problem.missing",
     "unreadable": "problem.unreadable",
+    "changed": "problem.changed",
     "bad-record": "problem.bad-record",
     "bad-tensor": "problem.bad-tensor",
     "shape": "problem.shape",

@@ -1,4 +1,4 @@
-"""Why a tensor file cannot be used, in one of seven words that a caller can act on."""
+"""Why a tensor file cannot be used, in one of eight words that a caller can act on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Literal
 
 from ...errors import InputError
 
-TensorErrorKind = Literal["missing", "cut-off", "unreadable", "shape", "refused", "outside-run", "too-large"]
+TensorErrorKind = Literal[
+    "missing", "cut-off", "unreadable", "shape", "refused", "outside-run", "too-large", "changed"
+]
 
 
 class TensorError(InputError):
@@ -39,6 +41,7 @@ def _rebuild(
 _HINTS: dict[str, str] = {
     "missing": "copy the whole dump folder again, or dump this operator once more",
     "cut-off": "the copy or the dump was interrupted: copy the file again, or dump this operator once more",
+    "changed": "something still writes into the dump, or copies it: compare again when it has ended",
     "refused": "only plain tensors are read, no code from a file is ever run; save the tensor alone: "
     "torch.save(tensor.detach().cpu(), path)",
     "outside-run": "only files below the opened folder are read; open the folder that holds the file",

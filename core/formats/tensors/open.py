@@ -17,7 +17,7 @@ from . import npy, zipdir
 from .dtypes import Dtype, dtype_of
 from .error import TensorError
 from .layout import Layout, Shape, is_contiguous, span_elements
-from .source import Source, StrPath, open_source, reopen
+from .source import FileState, Source, StrPath, open_source, reopen, state_of
 from .tiling import Tiling
 from .torchfile import read_torch_legacy, read_torch_zip
 
@@ -35,6 +35,7 @@ class TensorFile:
     tensor may be stored as float32); equal to dtype where the record says nothing that is known.
     strides in elements; contiguous tensors are read with `TensorReader` from `offset`, others through
     `array()`. identity: device and inode, so that a file replaced meanwhile is noticed; None: not checked.
+    state: of the file when it was opened; None where that was not done here.
     tiling: how the elements are stored where that is not in the order of `shape`; both ways of reading give
     them in that order.
     """
@@ -48,6 +49,7 @@ class TensorFile:
     is_contiguous: bool
     identity: tuple[int, int] | None = field(default=None, repr=False, compare=False)
     tiling: Tiling | None = None
+    state: FileState | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_elements(self) -> int:
@@ -188,7 +190,16 @@ def open_tensor(
             strides=layout.strides,
             is_contiguous=is_contiguous(layout.shape, layout.strides),
             identity=source.identity,
+            state=source.state,
         )
+
+
+def state_now(file: TensorFile) -> FileState | None:
+    """The state of the file that has the tensor's name now; None where there is none."""
+    try:
+        return state_of(os.stat(file.path))
+    except (OSError, ValueError):
+        return None
 
 
 def _read_layout(source: Source) -> Layout:

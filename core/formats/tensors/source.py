@@ -28,16 +28,27 @@ _KINDS = (
 )
 
 
-class Source:
-    """An open file: `size` at the time of opening, `identity` to notice that it was replaced since."""
+FileState = tuple[int, int, int, int]
+"""Device, inode, size and time of the last change of a file."""
 
-    __slots__ = ("_head", "fd", "identity", "path", "size")
+
+def state_of(status: os.stat_result) -> FileState:
+    """What tells whether a file is as it was."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class Source:
+    """An open file: `size` at the time of opening, `identity` to notice that it was replaced since,
+    `state` to notice that it was written to."""
+
+    __slots__ = ("_head", "fd", "identity", "path", "size", "state")
 
     def __init__(self, path: StrPath, fd: int, status: os.stat_result) -> None:
         self.path = path
         self.fd = fd
         self.size = status.st_size
         self.identity = (status.st_dev, status.st_ino)
+        self.state: FileState = state_of(status)
         self._head = b""
 
     def __enter__(self) -> Source:
