@@ -16,7 +16,7 @@ import stat
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -86,6 +86,8 @@ class Cache:
     _kept_bytes: int | None = field(default=None, repr=False)
     trouble: str = field(default="", compare=False, repr=False)
     """Why something could not be kept: what the system said first, "" as long as all could."""
+    on_trouble: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+    """Told of that, once."""
 
     def get(self, key: str, *, kind: str = "tensors", run: str = "") -> Entry | None:
         """The entry of a key, None where there is none (or none that can be read). Marks it as used."""
@@ -162,7 +164,10 @@ class Cache:
 
     def note_trouble(self, error: OSError) -> None:
         """Remember the first reason for which something could not be kept; the work itself goes on."""
-        self.trouble = self.trouble or error.strerror or type(error).__name__
+        if not self.trouble:
+            self.trouble = error.strerror or type(error).__name__
+            if self.on_trouble is not None:
+                self.on_trouble(self.trouble)
 
     def path_of(self, key: str, suffix: str = _SUFFIX, *, kind: str = "tensors", run: str = "") -> Path:
         """The file of a key."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -236,3 +237,17 @@ def test_the_default_folder_is_the_users(tmp_path: Path, monkeypatch: pytest.Mon
     assert default_cache(tmp_path).folder == tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert default_cache().folder == tmp_path / "xdg" / "npulse"
+
+
+def test_what_cannot_be_kept_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    cache = Cache(tmp_path / "cache", on_trouble=told.append)
+    assert cache.put("before", facts=1) and cache.trouble == ""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("npulse.core.cache.os.fsync", full)
+    assert not cache.put("one", facts=1) and not cache.put("two", facts=1)
+    assert told == [cache.trouble] == [os.strerror(errno.ENOSPC)]
+    assert cache.usage().n_entries == 1

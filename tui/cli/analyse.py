@@ -20,7 +20,7 @@ from .options import (
     now_text,
     opened,
     talk,
-    user_cache,
+    told_cache,
     version,
 )
 from .progress import end_progress, stderr_progress
@@ -177,7 +177,7 @@ def asked_of(options: AnalyseOptions) -> AnalysisOptions:
         criteria=options.criteria,
         jobs=options.jobs,
         cluster=options.cluster,
-        cache=user_cache(options.no_cache),
+        cache=told_cache(options.no_cache, chosen_lang(options.lang)),
     )
 
 

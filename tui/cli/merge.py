@@ -9,7 +9,7 @@ from pathlib import Path
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.text import Lang, say
 
-from .options import emit, opened, talk, user_cache
+from .options import emit, opened, talk, told_cache
 from .progress import end_progress, stderr_progress
 
 SHOWN = 8
@@ -74,7 +74,7 @@ def run_merge(paths: Sequence[Path], options: MergeOptions) -> int:
         pair_name=options.pair_name,
         step=options.step,
         jobs=options.jobs,
-        cache=user_cache(options.no_cache),
+        cache=told_cache(options.no_cache, options.lang),
     )
     try:
         found = job_table(paths, asked, progress=stderr_progress(options.lang))

@@ -141,6 +141,24 @@ def kept_in() -> Cache:
     return default_cache(os.environ.get("NPULSE_CACHE_DIR"), max_bytes=most)
 
 
+def told_cache(no_cache: bool, lang: Lang) -> Cache | None:
+    """As `user_cache`, for a command: where something cannot be kept, that is said once on stderr."""
+    cache = user_cache(no_cache)
+    if cache is not None:
+        cache.on_trouble = lambda why: _tell_of_cache(cache.folder, why, lang)
+    return cache
+
+
+def _tell_of_cache(folder: Path, why: str, lang: Lang) -> None:
+    shown = safe_text(f"{folder}: {why}")
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")  # where the progress stands
+    if lang == "zh":
+        talk(f"npulse: 结果无法保存到缓存，下次将重新计算 ({shown})")
+    else:
+        talk(f"npulse: results are not kept for the next time ({shown})")
+
+
 def opened(path: Path) -> Path:
     """The run that a path stands for: a pack (npulse pack) is unpacked into the cache folder first."""
     if not path.is_file():

@@ -9,7 +9,7 @@ from pathlib import Path
 from npulse.core.errors import InputError, UsageError
 from npulse.core.text import Lang, command_line, safe_text, say
 
-from .options import emit, opened, talk, user_cache, version
+from .options import emit, opened, talk, told_cache, version
 from .progress import end_progress, stderr_progress
 
 TEXTS: dict[str, tuple[str, str]] = {
@@ -51,7 +51,7 @@ def run_pack(path: Path, output: Path, *, max_bytes: int, jobs: int, no_cache: b
     store = StateStore()
     key = os.path.abspath(run)
     notes = Notes(store.marks(key), store.recordings(key))
-    options = AnalysisOptions(lang=lang, jobs=jobs, cache=user_cache(no_cache))
+    options = AnalysisOptions(lang=lang, jobs=jobs, cache=told_cache(no_cache, lang))
     try:
         manifest = make_pack(
             run,

@@ -10,7 +10,7 @@ from npulse.core.text import Lang
 from ..state import user_config_file
 from .check import CRITERIA_FILE
 from .gate import gate_of
-from .options import AnalyseOptions, now_text, opened, talk, user_cache, version
+from .options import AnalyseOptions, now_text, opened, talk, told_cache, version
 from .progress import end_progress, stderr_progress
 
 
@@ -54,13 +54,13 @@ def run_report(path: Path, options: ReportOptions) -> int:
         lang=options.lang,
         round_name=options.round_name,
         jobs=options.jobs,
-        cache=user_cache(options.no_cache),
+        cache=told_cache(options.no_cache, options.lang),
         source_roots=options.source_roots,
     )
     progress = stderr_progress(options.lang)
     try:
         found = gather(
-            discover_kept(path, user_cache(options.no_cache), progress=progress),
+            discover_kept(path, asked.cache, progress=progress),
             asked,
             criteria,
             title=options.title,

@@ -31,6 +31,10 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "job.reading": ("Reading ...", "正在读取……"),
     "job.kept": ("kept {when}, files unchanged", "缓存于 {when}，文件未变"),
     "job.cancelled-here": ("Cancelled. r reads again.", "已取消。按 r 重新读取。"),
+    "cache.trouble": (
+        "Results are not kept for the next time: {why}",
+        "结果无法保存到缓存，下次将重新计算：{why}",
+    ),
     "pane.nothing-for": (
         "Nothing here for this key ({action}): no row is under the cursor.",
         "此处无法执行（{action}）：光标下没有行。",

@@ -788,7 +788,7 @@ async def test_cancelling_the_second_read_keeps_what_the_first_found(
 
     looking = threading.Event()
 
-    def never(executor: Any, part: Any, progress: Any, is_cancelled: Any) -> None:
+    def never(executor: Any, part: Any, resumed: Any, steps: Any, is_cancelled: Any) -> None:
         looking.set()
         while True:
             check(is_cancelled)

@@ -65,6 +65,7 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
     def __init__(self, area: str = "precision", settings: Settings | None = None) -> None:
         super().__init__(area)
         self.settings = settings
+        self._has_told_of_cache = False
         self._choice = Choice()
         self._kept = Kept(self._hand_pairs)
 
@@ -96,6 +97,13 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
         if not isinstance(made, PrecisionView):
             return True
         return self._kept.by_hand(made.comparison.pair, made.root) == made.by_hand
+
+    def take(self, made: Any) -> None:
+        super().take(made)
+        cache = self.settings.cache if self.settings is not None else None
+        if cache is not None and cache.trouble and not self._has_told_of_cache:
+            self._has_told_of_cache = True
+            self.shell.notice("cache.trouble", severity="warning", why=cache.trouble)
 
     def forget_choices(self) -> None:
         super().forget_choices()
