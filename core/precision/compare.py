@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
-from npulse.core.formats.tensors import Dtype
 from npulse.core.plugins.metrics import metrics
 from npulse.core.progress import (
     IsCancelled,
@@ -26,7 +25,7 @@ from npulse.core.progress import (
 )
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
-from npulse.core.scale import open_executor, ordered_results
+from npulse.core.scale import open_executor
 
 from . import remember
 from .by_hand.apply import hand_problems
@@ -37,46 +36,30 @@ from .comparison import AS_USUAL
 from .comparison import Comparison as Comparison
 from .comparison import RankComparison as RankComparison
 from .comparison import Settings as Settings
-from .jobs import Differing, Jobs
+from .jobs import Jobs
 from .jobs import tensor_jobs as tensor_jobs
 from .last import Last
 from .links import link, share_measurements
-from .live import Known
 from .mixed.judge_by import judge_by
 from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
+from .reads import Unexamined, first_read, second_read
 from .resume import Resumed
 from .role_records import UNKNOWN_ROLE
 from .roles import all_well, assign_roles, is_all_well
-from .rows import Rows, TensorRows
 from .rows import tensor_rows as tensor_rows
-from .settle import settle_statistics, settle_tensors, store_examination, store_measured
+from .settle import settle_statistics, settle_tensors
 from .splits.blame import innocent
 from .splits.even import unlike_groups
 from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .steps import Steps
-from .totals import PairMetrics
 from .verdict import PASS, REASON, UNKNOWN
-from .work import Examined, Measured, TensorJob, look_closer, measure, measure_sample
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Unexamined:
-    """A rank after its first read: what the second one still has to look at."""
-
-    rows: Rows
-    jobs: Jobs
-    differing: Differing
-    problems: Sequence[Problem]
-    key: str | None
-    known: Known
-    n_open: int
 
 
 def compare_captures(
@@ -128,7 +111,7 @@ def compare_captures(
         unread_bytes(one.tensors, one.known, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)
     )
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
-        unexamined: list[_Unexamined] = []
+        unexamined: list[Unexamined] = []
         steps = Steps("compare", all_jobs, progress)
         for place, (one, jobs) in enumerate(zip(loaded, all_jobs, strict=True)):
             part = _read_or_found(executor, one, jobs, settings, cache, problems, steps, is_cancelled)
@@ -146,7 +129,7 @@ def compare_captures(
             for part in unexamined:
                 resumed = Resumed.begin(cache, part.key, part.jobs)
                 with closing(resumed) if resumed is not None else nullcontext():
-                    _second_read(executor, part, resumed, steps, is_cancelled)
+                    second_read(executor, part, resumed, steps, is_cancelled)
                     is_kept = True
                     is_changed = any(problem.kind == "changed" for problem in part.problems)
                     if cache and not is_changed and as_read == remember.stamp(dump_paths):
@@ -186,7 +169,7 @@ def _read_or_found(
     problems: list[Problem],
     steps: Steps,
     is_cancelled: IsCancelled,
-) -> _Unexamined | None:
+) -> Unexamined | None:
     """The first read of a rank, and what the second one has to look at; None where both were found in the
     cache. What cannot be read goes to `problems`."""
     rows, tensors = one.rows, one.tensors
@@ -200,13 +183,13 @@ def _read_or_found(
         return None
     resumed = Resumed.begin(cache, key, jobs)
     with closing(resumed) if resumed is not None else nullcontext():
-        found, differing, n_open = _first_read(executor, one, jobs, settings, resumed, steps, is_cancelled)
+        found, differing, n_open = first_read(executor, one, jobs, settings, resumed, steps, is_cancelled)
     problems += found
     if settings.tails is None:
         in_other_orders(rows, tensors, differing, settings.criteria)
     # what was compared in another order is found again: a kept figure would not tell the order
     key = None if rows.unordered else key
-    return _Unexamined(rows, jobs, differing, found, key, one.known, n_open)
+    return Unexamined(rows, jobs, differing, found, key, one.known, n_open)
 
 
 def _unsure_of_samples(comparison: Comparison) -> None:
@@ -317,100 +300,6 @@ def _load_all(
 def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Problem:
     where = pair.relative(Path(error.path)) if error.path else artifact.relative
     return Problem.from_error(error, where)
-
-
-def _first_read(
-    executor: Executor,
-    one: Loaded,
-    jobs: Jobs,
-    settings: Settings,
-    resumed: Resumed | None,
-    steps: Steps,
-    is_cancelled: IsCancelled,
-) -> tuple[list[Problem], Differing, int]:
-    """What could not be read, what is worth a second look, and how many files are half written."""
-    rows, tensors, known = one.rows, one.tensors, one.known
-    problems: list[Problem] = []
-    differing = Differing(jobs)
-    n_open = 0
-    is_new = np.zeros(len(jobs), np.bool_)
-    is_new[known.unmeasured(jobs)] = True
-
-    def store(number: int, result: Measured) -> None:
-        store_measured(rows, result)
-        if result.coarser is not None:
-            _declare(tensors, int(jobs.places[number]), result.coarser)
-        if result.metrics is not None and result.metrics.n_different > 0:
-            differing.add(number, result.metrics)
-
-    is_done = np.zeros(len(jobs), np.bool_)
-    for number, result in resumed.measured() if resumed is not None else ():
-        if is_new[number] and not is_done[number]:
-            is_done[number] = True
-            store(number, result)
-    new = jobs.picked(np.flatnonzero(is_new & ~is_done))
-
-    steps.without(jobs.picked(np.flatnonzero(~is_new | is_done)))
-    step = steps.of(new)
-    how = measure_sample if settings.sample else measure
-    results = ordered_results(executor, how, new, is_cancelled=is_cancelled, on_done=step)
-    for number in np.flatnonzero(~is_done).tolist():
-        if is_new[number]:
-            result = next(results)
-            if known.is_keeping:
-                known.keep_measured(jobs[number], result)
-            if resumed is not None:
-                resumed.keep_measured(number, result)
-        else:
-            result = known.measured(jobs[number]) or Measured(jobs.row(number), None)
-        if result.problems and one.growth is not None and known.may_be_half_written(jobs[number]):
-            n_open += 1
-            continue
-        problems += result.problems
-        store(number, result)
-    next(results, None)  # the end is told too
-    settle_tensors(rows, tensors, settings.criteria)
-    return problems, differing, n_open
-
-
-def _declare(tensors: TensorRows, place: int, dtype: Dtype) -> None:
-    """Give a row without a declared dtype the one of its files (dumps rebuilt from file names)."""
-    if tensors.unit_roundoff[place] == 0 and not tensors.is_exact[place]:
-        tensors.is_exact[place] = dtype.kind in ("int", "bool")
-        tensors.unit_roundoff[place] = 0.0 if tensors.is_exact[place] else dtype.unit_roundoff
-        tensors.smallest[place] = 0.0 if tensors.is_exact[place] else dtype.smallest_subnormal
-
-
-def _second_read(
-    executor: Executor,
-    part: _Unexamined,
-    resumed: Resumed | None,
-    steps: Steps,
-    is_cancelled: IsCancelled,
-) -> None:
-    differing, known = part.differing, part.known
-    before: dict[int, Examined] = {} if resumed is None else resumed.examined()
-    if not known.is_empty:
-        for number, (job, _) in zip(differing.numbers, differing, strict=True):
-            if (earlier := known.examined(job)) is not None:
-                before[number] = earlier
-    new: Sequence[tuple[TensorJob, PairMetrics]] = differing
-    if before:
-        new = [differing[i] for i, number in enumerate(differing.numbers) if number not in before]
-
-    steps.without(part.jobs.picked(np.array([n for n in differing.numbers if n in before], np.int64)))
-    step = steps.of(part.jobs.picked(np.array([n for n in differing.numbers if n not in before], np.int64)))
-    results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
-    for place, number in enumerate(differing.numbers):
-        result = before.pop(number, None)
-        if result is None:
-            result = next(results)
-            if known.is_keeping:
-                known.keep_examined(differing[place][0], result)
-            if resumed is not None:
-                resumed.keep_examined(number, result)
-        store_examination(part.rows, result)
-    next(results, None)
 
 
 def _judge(

@@ -17,7 +17,7 @@ import pytest
 from npulse.core import journal
 from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
-from npulse.core.precision import compare
+from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.report import report
 from npulse.core.progress import Progress
@@ -69,7 +69,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         return work
 
     for name in seen:
-        monkeypatch.setattr(compare, name, noted(name, getattr(compare, name)))
+        monkeypatch.setattr(reads, name, noted(name, getattr(reads, name)))
     monkeypatch.setattr(journal, "_FLUSH_S", 0.0)
     return seen
 

@@ -794,7 +794,7 @@ async def test_cancelling_the_second_read_keeps_what_the_first_found(
             check(is_cancelled)
             threading.Event().wait(0.005)
 
-    monkeypatch.setattr(compare, "_second_read", never)
+    monkeypatch.setattr(compare, "second_read", never)
     app = open_app(write_pair(tmp_path / "run"))
     async with app.run_test(size=WIDE) as pilot:
         assert await asyncio.to_thread(looking.wait, 20)
