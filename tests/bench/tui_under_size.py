@@ -25,7 +25,7 @@ DOWN, PAGE_DOWN, END, HOME, RIGHT = b"\x1b[B", b"\x1b[6~", b"\x1b[F", b"\x1b[H",
 MOVES = (("down", DOWN), ("page down", PAGE_DOWN), ("page down", PAGE_DOWN), ("end", END), ("home", HOME))
 ORDERS = (("sort", b"s"), ("column", RIGHT), ("column", RIGHT), ("sort", b"s"), ("filter line", b"/"))
 LIMIT_S = 900.0
-QUIET_S = 0.6
+QUIET_S, IDLE_S = 0.6, 0.05
 MAX_WAIT_S = 10.0  # a key that changes nothing brings no frame
 
 
@@ -51,9 +51,13 @@ def stand(program: PtyProgram, name: str) -> None:
     )
 
 
-def until_settled(program: PtyProgram, pattern: bytes, quiet_s: float) -> None:
+def until_settled(program: PtyProgram, pattern: bytes) -> None:
+    """Until something stands there and the program has nothing left to do; some stages are silent."""
     program.read_until(pattern, LIMIT_S)
-    program.read_quiet(quiet_s)
+    before_s = -1.0
+    while program.cpu_s() - before_s > IDLE_S:
+        before_s = program.cpu_s()
+        program.read_for(3.0)
 
 
 def operators(rows: int, columns: int, lines: int) -> None:
@@ -68,7 +72,7 @@ def operators(rows: int, columns: int, lines: int) -> None:
             stand(program, "first screen")
             program.read_until(rb"so far", LIMIT_S)
             stand(program, "first rows")
-            until_settled(program, rb"cum %[^\n]*bound", 8.0)
+            until_settled(program, rb"cum %[^\n]*bound")
             stand(program, "all read")
             for name, key in MOVES[:2]:
                 cost(program, name, key)
@@ -87,7 +91,7 @@ def comparison(mode: str, ranks: int, calls: int, columns: int, lines: int) -> N
         arguments = (mode, str(ranks), str(calls), "0", *sets)
         with PtyProgram.app("large_app.py", *arguments, columns=columns, rows=lines, **words) as program:
             shown = rb"ranks by" if mode == "matrix" else rb"\d-[0-9,]+ of "
-            until_settled(program, shown, 4.0)
+            until_settled(program, shown)
             stand(program, "shown")
             for name, key in MOVES:
                 cost(program, name, key)
