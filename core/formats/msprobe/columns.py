@@ -119,6 +119,15 @@ class FileNames(Sequence[str]):
         self._call, self._code = call, code  # call -1: the name stands by itself in `others`
         self._calls, self._endings, self._others = calls, endings, others
 
+    def to_kept(self) -> tuple[Any, ...]:
+        """What `from_kept` makes them of again (core/kept_records.py)."""
+        return self._call, self._code, self._calls, self._endings, self._others
+
+    @classmethod
+    def from_kept(cls, *values: Any) -> FileNames:
+        """The same names again."""
+        return cls(*values)
+
     def __len__(self) -> int:
         return len(self._call)
 

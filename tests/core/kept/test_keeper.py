@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,19 @@ from npulse.core.checkup.criteria_file import default_criteria
 from npulse.core.checkup.report import report
 from npulse.core.kept import discover_kept, forget_kept, keeper_of
 from npulse.core.kept.keeper import settings_of
-from npulse.core.progress import never_cancelled
+from npulse.core.kept_records import from_plain, to_plain
+from npulse.core.progress import ignore_progress, never_cancelled
 from npulse.core.report import render
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
 from npulse.core.run.stamp import FRESH_NS, RACY_NS, stamp_of
 from npulse.sample_runs import SAMPLES, sample_path
+from npulse.tui.panes.device import jobs as device_jobs
+from npulse.tui.panes.job_pane import JobTools
+from npulse.tui.panes.memory import jobs as memory_jobs
+from npulse.tui.panes.overflow.jobs import look_through_round
+from npulse.tui.panes.performance import jobs as performance_jobs
+from npulse.tui.panes.precision.jobs import Choice, compare_round
 
 pytestmark = pytest.mark.xdist_group("kept")
 
@@ -252,3 +260,28 @@ def test_a_cache_that_fails_changes_no_answer(
     else:
         assert cache.usage().n_entries == 0
     assert first == verdict(opened(run, cache), cache) == "fail"
+
+
+def test_what_panes_show_can_be_kept(sample: Path, cache: Cache) -> None:
+    """A class that joins what a view holds says how it is kept, or is a record."""
+    run = opened(sample, cache)
+    name = run.rounds[0].name
+    made: list[Any] = []
+    tools = JobTools("en", ignore_progress, never_cancelled, made.append)
+    options = AnalysisOptions()
+    for look in (
+        partial(compare_round, run, name, tools, settings=None, choice=Choice()),
+        partial(look_through_round, run, name, tools, options=options, saturation=None),
+        partial(memory_jobs.read_round, run, name, tools, options=options),
+        partial(performance_jobs.read_round, run, name, tools, options=options),
+        partial(device_jobs.read_round, run, name, tools, options=options),
+    ):
+        look()
+        view = made[-1]
+        facts, arrays = to_plain(view)
+        found = from_plain(facts, arrays)
+        assert found.table.n_rows == view.table.n_rows > 0
+        for row in range(min(view.table.n_rows, 20)):
+            assert found.table.row(row).keys() == view.table.row(row).keys()
+            assert repr(found.finding(row, "zh")) == repr(view.finding(row, "zh"))
+            assert found.detail(row, "en").facts == view.detail(row, "en").facts
