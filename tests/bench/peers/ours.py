@@ -97,9 +97,10 @@ def timelines(folder: Path) -> Told:
 
 def groups(folder: Path) -> Told:
     """Every record of a report, grouped by place of the code."""
-    from npulse.core.api import memory
+    from npulse.core.analysis import AnalysisOptions
+    from npulse.core.memory.run_report import report_of
 
-    return {"n": len(memory(folder).found.sites)}
+    return {"n": len(report_of([folder], AnalysisOptions()).report.findings)}
 
 
 def kernel(_: Path) -> Told:
