@@ -111,7 +111,7 @@ def kernel(_: Path) -> Told:
     from npulse.core.formats.tensors import DTYPES
     from npulse.core.precision.pair import compare_arrays
 
-    pairs = make_pairs(16 << 18)
+    pairs = make_pairs(64 << 18)
     told = {}
 
     def ours(name: str, kind: str) -> float:
