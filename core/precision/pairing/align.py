@@ -39,6 +39,7 @@ from .keys import (
     content_hashes,
     entry_names,
     folded,
+    is_first,
     joined,
     keys_of_both,
     shape_hashes,
@@ -48,6 +49,7 @@ from .links import Feeding
 from .model import NOTHING_BESIDE, Beside, Ints, Pairing
 from .partners import Partners
 from .recompute import MARKED, copies_of
+from .reordered import MOST_REORDERED, are_reordered
 
 
 def pair_auto(target: Dump, golden: Dump, beside: Beside = NOTHING_BESIDE) -> Pairing:
@@ -93,12 +95,17 @@ def names_suffice(target: Dump, golden: Dump) -> bool:
         sides.append(
             [folded(leaves.call, shapes, pick, calls)[:n] for pick in (read, written)]
             + [folded(leaves.call, content, read & telling, calls)[:n]]
+            + [folded(leaves.call, content, read & telling & ~is_first(leaves.call, read), calls)[:n]]
         )
     unlike = [(x != y) & (x != 0) & (y != 0) for x, y in zip(*sides, strict=True)]
     if unlike[0].any() or unlike[1].any():
         return False
     # inputs that differ, while another call of the other side was given just these
-    return not np.isin(sides[0][2][unlike[2]], sides[1][2][unlike[2]]).any()
+    if np.isin(sides[0][2][unlike[2]], sides[1][2][unlike[2]]).any():
+        return False
+    # the same of all inputs but the first, which may have been rounded: q, k and v by their weights
+    exchanged = np.flatnonzero(unlike[3])[np.isin(sides[0][3][unlike[3]], sides[1][3][unlike[3]])]
+    return not len(exchanged) or not are_reordered(target, golden, exchanged[:MOST_REORDERED].tolist())
 
 
 def partners_of(
@@ -224,6 +231,13 @@ def _pair_moved_by_content(
     i, j = shared_once(
         joined(a.type[left], a.given_shapes[left], a.given[left]),
         joined(b.type[right], b.given_shapes[right], b.given[right]),
+    )
+    found.add_all(left[i], right[j])
+    left = free_a[(a.beside[free_a] != 0) & (found.of_target[free_a] < 0)]
+    right = free_b[(b.beside[free_b] != 0) & (found.of_golden[free_b] < 0)]
+    i, j = shared_once(
+        joined(a.type[left], a.given_shapes[left], a.beside[left]),
+        joined(b.type[right], b.given_shapes[right], b.beside[right]),
     )
     found.add_all(left[i], right[j])
 

@@ -159,7 +159,7 @@ def _keys_of(
         name=vocabulary.names.of(name.full for name in parsed),
         direction=direction,
         given=folded(leaves.call, content, read & telling, n),
-        beside=folded(leaves.call, content, read & telling & ~_is_first(leaves.call, read), n),
+        beside=folded(leaves.call, content, read & telling & ~is_first(leaves.call, read), n),
         made=folded(leaves.call, content, written & telling, n),
         values=folded(leaves.call, _value_hashes(dump), arguments, n),
         given_shapes=folded(leaves.call, shape, read, n),
@@ -231,7 +231,7 @@ def _value_hashes(dump: Dump) -> Hashes:
     return _mixed(np.array(table, np.uint64))[dump.leaves.value]
 
 
-def _is_first(call: npt.NDArray[np.int32], pick: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def is_first(call: npt.NDArray[np.int32], pick: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """The first picked leaf of each call."""
     first = np.zeros(len(call), np.bool_)
     rows = np.flatnonzero(pick)

@@ -65,9 +65,13 @@ class Feeding:
 
     def readers(self, leaf: int) -> list[int]:
         """Calls that read an output as the latest of its content."""
+        return [int(self.dump.leaves.call[row]) for row in self.read_by(leaf)]
+
+    def read_by(self, leaf: int) -> list[int]:
+        """The inputs that hold an output as the latest of its content."""
         order, keys = self._consumers
         span = order[slice(*np.searchsorted(keys, [leaf, leaf + 1]))]
-        return [int(self.dump.leaves.call[row]) for row in span if self.dump.leaves.side[row] != OUTPUT]
+        return [int(row) for row in span if self.dump.leaves.side[row] != OUTPUT]
 
     def shape(self, leaf: int) -> tuple[int, ...] | None:
         code = int(self.dump.leaves.shape[leaf])
