@@ -17,13 +17,16 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .cache import Cache
 from .errors import InputError, UsageError
 from .findings import Report
 from .tails import Tails
 from .text import Lang
+
+if TYPE_CHECKING:
+    from .scale import Cluster
 
 CriteriaT = TypeVar("CriteriaT")
 SelectionT = TypeVar("SelectionT")
@@ -60,7 +63,7 @@ class AnalysisOptions:
     step: int | None = None
     criteria: str | None = None
     jobs: int = 0
-    cluster: str | None = None
+    cluster: Cluster | None = None
     cache: Cache | None = None
     saturation: bool | None = None
     source_roots: tuple[Path, ...] = ()

@@ -24,6 +24,10 @@ Figures = Mapping[str, Any]
 """Figure name (with its unit: _us, _bytes, _ratio, _percent, _c) to number, text, or list of them."""
 
 
+CLUSTER_GONE = "cluster-gone"
+"""Kind of the problem that says of work handed to a cluster that nobody is left to do it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """Where a figure can be looked up. `artifact` is a path relative to the run where possible."""
@@ -133,7 +137,12 @@ class Report:
         return sides if self.target == self.run else f"{self.run}: {sides}"
 
     def exit_code(self, *, strict: bool = False) -> int:
-        """0 clean, 1 findings, 4 unknown or incomplete; `strict` counts warnings and notes as findings."""
+        """0 clean, 1 findings, 4 unknown or incomplete; `strict` counts warnings and notes as findings.
+
+        3 where the cluster that did the work went away before it had seen all: what is known is no answer.
+        """
+        if any(problem.kind == CLUSTER_GONE for problem in self.problems):
+            return 3
         if any(f.severity == "error" for f in self.findings):
             return 1
         if self.problems or self.verdict in ("unknown", "incomplete"):
@@ -164,8 +173,8 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def worst_exit_code(codes: Iterable[int]) -> int:
-    """The exit code over several reports: an error (1) before incomplete (4) before clean (0); of none, 4."""
-    return max(codes, key=(0, 4, 1).index, default=4)
+    """The exit code over several reports: 3 before 1 (error) before 4 (incomplete) before 0; of none, 4."""
+    return max(codes, key=(0, 4, 1, 3).index, default=4)
 
 
 def with_problems(report: Report, problems: Iterable[Problem]) -> Report:

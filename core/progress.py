@@ -16,6 +16,7 @@ class Progress:
     """How far one piece of work is. `total` is None while it is not known.
 
     done_bytes, total_bytes: of what is read, where that tells the time better than the count of things.
+    note: what is known so far.
     """
 
     stage: str
@@ -24,6 +25,7 @@ class Progress:
     unit: str
     done_bytes: int = 0
     total_bytes: int | None = None
+    note: str = ""
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -133,7 +135,8 @@ def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> st
     if rate and progress.total and elapsed_s >= SOON_S:
         left_s = max(progress.total - progress.done, 0) / rate
         facts.append((f"{left_s:,.0f} s left", f"剩余 {left_s:,.0f} 秒")[at])
-    return f"{stage}{(': ', '：')[at]}{amount}" + (f" ({', '.join(facts)})" if facts else "")
+    told = f"{stage}{(': ', '：')[at]}{amount}" + (f" ({', '.join(facts)})" if facts else "")
+    return f"{told}{('; ', '；')[at]}{progress.note}" if progress.note else told
 
 
 def _amount(value: float, is_bytes: bool) -> str:

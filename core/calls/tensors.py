@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -30,6 +32,13 @@ class TensorPlace(NamedTuple):
     @property
     def path(self) -> Path:
         return self.folder / self.name
+
+    def moved(self, move: Callable[[Path], Path]) -> TensorPlace:
+        """The same file where another host names its folder otherwise."""
+        file = self.file
+        if file is not None:  # numbers of inodes are those of a host
+            file = replace(file, path=move(Path(file.path)), identity=None)
+        return self._replace(folder=move(self.folder), root=move(self.root), file=file)
 
     @property
     def path_text(self) -> str:

@@ -32,9 +32,11 @@ _BESIDE = (
     "mappings",
     "write_mapping",
     "tails",
+    "cluster",
 )
-"""Options that name files which no stamp covers, or that ask for more than an answer."""
-_NO_MATTER = frozenset(("cache", "jobs", "cluster", *_BESIDE))
+"""Options that name files which no stamp covers, that ask for more than an answer, or that can lose a part
+of it (a worker that died)."""
+_NO_MATTER = frozenset(("cache", "jobs", *_BESIDE))
 """Options that change how an answer is found, and not the answer."""
 
 

@@ -12,9 +12,9 @@ from npulse.core.calls.captures import read_capture
 from npulse.core.calls.live import KnownTensors, LiveRank, read_beside, read_live_rank
 from npulse.core.calls.meetings import meetings_of
 from npulse.core.calls.rank import hierarchy_of, stacks_of
-from npulse.core.errors import InputError
+from npulse.core.errors import InputError, NpulseError
 from npulse.core.files import shown_path
-from npulse.core.findings import Problem
+from npulse.core.findings import CLUSTER_GONE, Problem
 from npulse.core.formats.msprobe.records import Construct, Stacks
 from npulse.core.progress import (
     IsCancelled,
@@ -33,6 +33,7 @@ from .context import Context, read_context
 from .criteria import Settings
 from .gradients import Gradients, read_gradients
 from .graph import GraphPart, read_graph
+from .hand_out import RankDone, looked_through_by_workers, worth_handing_out
 from .health import contradictions, from_statistics
 from .last import Last, key_of, may_be_kept
 from .norms import Growth, LayerSlope, jumps, norms_of_dumps, slopes
@@ -50,7 +51,7 @@ from .tensors import (
     scan_jobs,
 )
 from .walk import walk
-from .work import ScanJob
+from .work import ScanJob, Scanned
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,8 @@ def _analyse(
     """tensors: gets what is known of those of each rank-step."""
     root = run.path if os.path.isdir(run.path) else run.path.parent
     problems: list[Problem] = []
-    ranks, first = _load(root, captures, settings, problems, progress, is_cancelled)
+    there: dict[Path, dict[int, Scanned]] = {}
+    ranks, first = _load(root, captures, settings, there, problems, progress, is_cancelled)
     graph = read_graph(root, others, settings, problems, progress, is_cancelled)
     gradients = read_gradients(root, others, settings, problems, is_cancelled)
     if first is not None and not (ranks or graph or gradients):
@@ -181,14 +183,17 @@ def _analyse(
     scan = ("scan", settings.criteria.near_ratio)
     n_bytes = sum(
         job_bytes(job)
-        for of_rank, kept in zip(jobs, known, strict=True)
+        for rank, of_rank, kept in zip(ranks, jobs, known, strict=True)
         for job in of_rank
-        if kept.get(scan, job) is None
+        if rank.dump.path not in there and kept.get(scan, job) is None
     )
-    with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
+    is_gone = any(problem.kind == CLUSTER_GONE for problem in problems)
+    cluster = None if is_gone else settings.cluster
+    with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, cluster) as executor:
         for place, (of_rank, kept) in enumerate(zip(jobs, known, strict=True)):
+            seen = there.get(ranks[place].dump.path, {})
             found_here, n_open = scan_all(
-                executor, ranks[place], of_rank, kept, settings, progress, is_cancelled
+                executor, ranks[place], of_rank, kept, settings, progress, is_cancelled, seen
             )
             problems += found_here
             ranks[place] = replace(ranks[place], n_open=n_open)
@@ -201,13 +206,31 @@ def _load(
     root: Path,
     captures: Sequence[tuple[str, Sequence[Artifact]]],
     settings: Settings,
+    there: dict[Path, dict[int, Scanned]],
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
-) -> tuple[list[RankOverflow], InputError | None]:
+) -> tuple[list[RankOverflow], NpulseError | None]:
+    """Rank-steps as their statistics tell them; the rest goes to `problems`, with the first error.
+
+    there: gets what workers that read them have scanned as well, by the dump's path.
+    """
     ranks: list[RankOverflow] = []
-    first: InputError | None = None
+    first: NpulseError | None = None
     wanted = _wanted(captures, settings)
+    if worth_handing_out(wanted, settings):
+        found = looked_through_by_workers(root, wanted, settings, progress, is_cancelled)
+        for one, artifact in found.ranks:
+            if isinstance(one, RankDone):
+                problems += one.problems
+                ranks.append(one.rank)
+                if one.scanned is not None:
+                    there[one.rank.dump.path] = one.scanned
+            else:
+                first = first or one
+                problems.append(Problem.from_error(one, artifact.relative))
+        problems += [found.gone] if found.gone is not None else []
+        return ranks, first
     for done, (name, artifact) in enumerate(wanted):
         check(is_cancelled)
         progress(Progress("read", done, len(wanted), "ranks"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from npulse.core.analysis import criteria_from
 from npulse.core.cache import Cache
+from npulse.core.scale import Cluster
 from npulse.core.tails import Tails
 
 
@@ -39,7 +40,7 @@ class Settings:
 
     criteria: Criteria = field(default_factory=Criteria)
     jobs: int = 0
-    cluster: str | None = None
+    cluster: Cluster | None = None
     rank: int | None = None
     step: int | None = None
     cache: Cache | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 
@@ -75,16 +75,19 @@ def scan_all(
     settings: Settings,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
+    seen: Mapping[int, Scanned] | None = None,
 ) -> tuple[list[Problem], int]:
     """Read each tensor once; what its elements say replaces what its statistics said.
 
+    seen: what the worker that read the rank has found in some of them, by row.
     Returns what could not be read, and how many files are half written as yet.
     """
     problems: list[Problem] = []
     n_open = 0
     near_ratio = settings.criteria.near_ratio
     what = ("scan", near_ratio)
-    before: list[Scanned | None] = [known.get(what, job) for job in jobs]
+    seen = {} if seen is None else seen
+    before: list[Scanned | None] = [seen.get(job.row) or known.get(what, job) for job in jobs]
     new = [job for job, result in zip(jobs, before, strict=True) if result is None]
 
     def step(done: int) -> None:

@@ -5,6 +5,7 @@ For `core.scale.ordered_results`. Jobs and results are small tuples, as ten thou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +29,10 @@ class ScanJob(NamedTuple):
     dtype: str | None
     shape: Shape | None
     file: TensorFile | None = None
+
+    def moved(self, move: Callable[[Path], Path]) -> ScanJob:
+        """The same tensor where another host names its folder otherwise."""
+        return self._replace(folder=move(self.folder), root=move(self.root))
 
     @property
     def place(self) -> TensorPlace:

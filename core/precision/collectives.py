@@ -15,6 +15,7 @@ from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETER
 
 from .role_records import INHERITED, ORIGIN, UNKNOWN_ROLE, Origin, Roles
 from .rows import BY_STATISTICS
+from .same_module import SameModule
 from .verdict import ERROR
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def carry_through_collectives(
     if len(found) < 2 or not any(_differs(rank) for rank in found):
         return found
     meetings = [_meetings(rank) for rank in found]
+    modules = SameModule(ranks)
+    modules.look_up(name for rank in found for _, name in _modules_that_began(rank))
     carried: list[dict[int, Place]] = [{} for _ in found]
     if known:
         carried = [dict(calls) for calls in known]
@@ -52,7 +55,7 @@ def carry_through_collectives(
         before = [len(calls) for calls in carried]
         for place, here in enumerate(found):
             for call in _exchanges(here, meetings[place]):
-                giver = _giver(found, meetings, place, call)
+                giver = _giver(found, meetings, modules, place, call)
                 if giver is not None:
                     carried[place].setdefault(call, giver)
             if len(carried[place]) != before[place]:
@@ -62,7 +65,7 @@ def carry_through_collectives(
     for place, here in enumerate(found):
         for origin in list(here.roles.origins):
             call = origin.call
-            is_met = bool(_met(found, meetings, place, call))
+            is_met = bool(_met(found, meetings, modules, place, call))
             if call in meetings[place].of_call and not is_met and not _has_tensor_input(here, call):
                 _set_unknown(here, origin)
     return _with_clocks(found, meetings, carried)
@@ -93,14 +96,26 @@ def _differs(rank: RankComparison) -> bool:
 def _exchanges(rank: RankComparison, meetings: Meetings) -> Iterator[int]:
     """Calls that may carry: communication, and modules that began something (ranks may meet inside them)."""
     yield from meetings.of_call
+    for call, _ in _modules_that_began(rank):
+        if call not in meetings.of_call:
+            yield call
+
+
+def _modules_that_began(rank: RankComparison) -> Iterator[tuple[int, str]]:
+    """(call, name) of origins that are modules."""
     for origin in rank.roles.origins:
-        if origin.cause in ("operator", "drift", "overwritten") and origin.call not in meetings.of_call:
-            if parse_name(rank.rows.pairing.name(rank.target, rank.golden, origin.call)).kind == "module":
-                yield origin.call
+        if origin.cause in ("operator", "drift", "overwritten"):
+            name = rank.rows.pairing.name(rank.target, rank.golden, origin.call)
+            if parse_name(name).kind == "module":
+                yield origin.call, name
 
 
 def _giver(
-    ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int
+    ranks: Sequence[RankComparison],
+    meetings: Sequence[Meetings],
+    modules: SameModule,
+    place: int,
+    call: int,
 ) -> Place | None:
     """The peer's call that was given what is wrong here; None where this rank was given it itself."""
     if is_given_bad(ranks[place], call):
@@ -108,22 +123,32 @@ def _giver(
     return next(
         (
             (peer, other)
-            for peer, other in _met(ranks, meetings, place, call)
+            for peer, other in _met(ranks, meetings, modules, place, call)
             if is_given_bad(ranks[peer], other, is_sender=meetings[peer].is_sender(other))
         ),
         None,
     )
 
 
-def _met(ranks: Sequence[RankComparison], meetings: Sequence[Meetings], place: int, call: int) -> list[Place]:
-    """(place of the peer, its call) of all that meet with this call."""
+def _met(
+    ranks: Sequence[RankComparison],
+    meetings: Sequence[Meetings],
+    modules: SameModule,
+    place: int,
+    call: int,
+) -> list[Place]:
+    """(place of the peer, its call) of all that meet with this call.
+
+    Where only modules were captured, ranks meet inside those of one name.
+    """
     here, met = ranks[place], meetings[place].of_call.get(call, ())
+    name = here.rows.pairing.name(here.target, here.golden, call)
     found: list[Place] = []
     for peer, other in enumerate(ranks):
         if peer == place or other.step != here.step:
             continue
         if not met:
-            found += [(peer, c) for c in _same_module(other, here, call)]
+            found += [(peer, c) for c in modules.calls(peer, name)]
         found += [(peer, meetings[peer].calls[m]) for m in met if m in meetings[peer].calls]
     return found
 
@@ -158,16 +183,6 @@ def _leaves_of(rank: RankComparison, call: int, sides: tuple[int, ...]) -> Itera
 def _has_tensor_input(rank: RankComparison, call: int) -> bool:
     leaves = rank.target.leaves
     return any(leaves.kind[rank.rows.target_row(row)] == TENSOR for row in _leaves_of(rank, call, GIVEN))
-
-
-def _same_module(peer: RankComparison, here: RankComparison, call: int) -> list[int]:
-    """The peer's call of that name: where only modules were captured, ranks meet inside them."""
-    name = here.rows.pairing.name(here.target, here.golden, call)
-    return [
-        other
-        for other, t in enumerate(peer.rows.pairing.target_call.tolist())
-        if t >= 0 and peer.target.calls.names[t] == name
-    ]
 
 
 def _meetings(rank: RankComparison) -> Meetings:

@@ -13,8 +13,9 @@ import numpy as np
 
 from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
-from npulse.core.errors import InputError
+from npulse.core.errors import InputError, NpulseError
 from npulse.core.findings import Problem
+from npulse.core.formats.msprobe.records import Construct
 from npulse.core.plugins.metrics import metrics
 from npulse.core.progress import (
     IsCancelled,
@@ -40,14 +41,15 @@ from .jobs import Jobs
 from .jobs import tensor_jobs as tensor_jobs
 from .last import Last
 from .links import link, share_measurements
-from .mixed.judge_by import judge_by
+from .many.hand_out import Ranks, loaded_by_workers, sides_by_workers, worth_handing_out
 from .origins.narrow import narrow_non_finite
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
 from .reads import Unexamined, first_read, second_read
 from .resume import Resumed
-from .role_records import UNKNOWN_ROLE
+from .role_records import UNKNOWN_ROLE, Roles
 from .roles import all_well, assign_roles, is_all_well
+from .rows import Rows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors
 from .splits.blame import innocent
@@ -56,10 +58,13 @@ from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
 from .splits.reorder import in_other_orders, is_order_wrong, take_back
 from .steps import Steps
-from .verdict import PASS, REASON, UNKNOWN
+from .verdict import PASS, REASON, UNKNOWN, Criteria
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
+
+
+_Couple = tuple[Artifact, Artifact]
 
 
 def compare_captures(
@@ -77,6 +82,7 @@ def compare_captures(
     A rank whose dump cannot be used, or that one side lacks, is a problem and the others are compared.
     Raises InputError where no rank can be, Cancelled on request.
     """
+    pair = _in_order(pair)
     if settings.sample:
         settings = replace(settings, second_read=False, cache=None, tails=None, measured=None)
     candidates = groups_of(pair, settings.ranks)
@@ -94,8 +100,9 @@ def compare_captures(
         return again
     as_read = remember.stamp(dump_paths) if cache else None
     problems: list[Problem] = []
+    ranks = Ranks()
     pair, loaded, couples, groups = _load_all(
-        pair, couples, candidates, settings, problems, progress, is_cancelled
+        pair, couples, candidates, settings, ranks, problems, progress, is_cancelled
     )
     problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
     sides = [(one.rows.target, one.rows.golden) for one in loaded]
@@ -103,40 +110,36 @@ def compare_captures(
     if not any(one.growth for one in loaded):  # else they may be still to come
         problems += hand_problems(settings.pair_calls, pair.target_name, sides)
     problems += dict.fromkeys(p for one in loaded for p in one.problems)  # ranks may share a golden dump
+    problems += ranks.problems
     told = settings.precision_map
-    judged = tuple(judge_by(told, one.rows, one.tensors, one.construct) for one in loaded) if told else ()
+    judged = tuple(ranks.judged(told, one) for one in loaded) if told else ()
     keeps = settings.tails is not None or settings.measured is not None
     all_jobs = [jobs_of(pair, one, is_followed=keeps) for one in loaded]
-    n_bytes = sum(
-        unread_bytes(one.tensors, one.known, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)
-    )
-    with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, settings.cluster) as executor:
+    unread = [(one, jobs) for one, jobs in zip(loaded, all_jobs, strict=True) if ranks.of(one) is None]
+    n_bytes = sum(unread_bytes(one.tensors, one.known, jobs) for one, jobs in unread)
+    cluster = settings.cluster if ranks.gone is None and any(len(jobs) for _, jobs in unread) else None
+    with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, cluster) as executor:
         unexamined: list[Unexamined] = []
-        steps = Steps("compare", all_jobs, progress)
+        steps = Steps("compare", [jobs for _, jobs in unread], progress)
         for place, (one, jobs) in enumerate(zip(loaded, all_jobs, strict=True)):
+            if (done_there := ranks.of(one)) is not None:
+                problems += done_there.unread
+                continue
             part = _read_or_found(executor, one, jobs, settings, cache, problems, steps, is_cancelled)
             if part is not None:
                 unexamined.append(part)
                 loaded[place] = one.with_open(part.n_open)
             settle_statistics(one.rows, one.tensors, settings.criteria)
         stage = "first read" if unexamined else "complete"
-        comparison = replace(_judge(pair, couples, loaded, settings, problems, stage), groups=groups)
+        judgement = _judge(pair, couples, loaded, settings, ranks, problems, stage)
+        comparison = replace(judgement, groups=groups)
         if unexamined and settings.second_read:
             if on_update is not None:
                 on_update(comparison)
             closer = [part.jobs.picked(np.array(part.differing.numbers, np.int64)) for part in unexamined]
             steps = Steps("look closer", closer, progress)
             for part in unexamined:
-                resumed = Resumed.begin(cache, part.key, part.jobs)
-                with closing(resumed) if resumed is not None else nullcontext():
-                    second_read(executor, part, resumed, steps, is_cancelled)
-                    is_kept = True
-                    is_changed = any(problem.kind == "changed" for problem in part.problems)
-                    if cache and not is_changed and as_read == remember.stamp(dump_paths):
-                        dumps = (part.rows.target, part.rows.golden)
-                        is_kept = remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
-                    if resumed is not None and is_kept:
-                        resumed.remove()
+                _second_read_kept(executor, part, cache, as_read, dump_paths, steps, is_cancelled)
     done = replace(comparison, stage="complete", judged=judged)
     if settings.sample:
         _unsure_of_samples(done)
@@ -151,6 +154,17 @@ def compare_captures(
         plugged, wrong = measured_by_plugins(parts, progress, is_cancelled)
         done = replace(done, plugged=plugged, problems=(*done.problems, *wrong))
     return done
+
+
+def _in_order(pair: CapturePair) -> CapturePair:
+    """Steps before later ones, ranks by their numbers: how they were listed says nothing."""
+
+    def place(couple: _Couple) -> tuple[int, int, str]:
+        step, rank = couple[0].step, couple[0].rank
+        return (-1 if step is None else step, -1 if rank is None else rank, couple[0].relative)
+
+    couples = sorted(zip(pair.target, pair.golden, strict=True), key=place)
+    return replace(pair, target=tuple(t for t, _ in couples), golden=tuple(g for _, g in couples))
 
 
 def _with_own(done: Comparison, progress: ProgressCallback, is_cancelled: IsCancelled) -> Comparison:
@@ -192,14 +206,48 @@ def _read_or_found(
     return Unexamined(rows, jobs, differing, found, key, one.known, n_open)
 
 
+def read_tensors(
+    executor: Executor, one: Loaded, jobs: Jobs, settings: Settings, as_read: str | None
+) -> list[Problem]:
+    """Both reads of one rank-step at once; returns what could not be read. as_read: `remember.stamp` of its
+    dumps before they were read, where results are kept."""
+    problems: list[Problem] = []
+    cache = settings.cache
+    steps = Steps("compare", [jobs], ignore_progress)
+    part = _read_or_found(executor, one, jobs, settings, cache, problems, steps, never_cancelled)
+    if part is not None and settings.second_read:
+        dump_paths = [dump.path for dump in (part.rows.target, part.rows.golden)]
+        _second_read_kept(executor, part, cache, as_read, dump_paths, steps, never_cancelled)
+    return problems
+
+
+def _second_read_kept(
+    executor: Executor,
+    part: Unexamined,
+    cache: Cache | None,
+    as_read: str | None,
+    dump_paths: Sequence[Path],
+    steps: Steps,
+    is_cancelled: IsCancelled,
+) -> None:
+    """The second read of a rank; the whole is kept if its dumps are still what they were."""
+    resumed = Resumed.begin(cache, part.key, part.jobs)
+    with closing(resumed) if resumed is not None else nullcontext():
+        second_read(executor, part, resumed, steps, is_cancelled)
+        is_kept = True
+        is_changed = any(problem.kind == "changed" for problem in part.problems)
+        if cache and not is_changed and as_read == remember.stamp(dump_paths):
+            dumps = (part.rows.target, part.rows.golden)
+            is_kept = remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
+        if resumed is not None and is_kept:
+            resumed.remove()
+
+
 def _unsure_of_samples(comparison: Comparison) -> None:
     """What agrees as far as it was read is unknown; after the roles, which are told by what was read."""
     for rank in comparison.ranks:
         sampled = rank.rows.sampled() & (rank.rows.verdict == PASS)
         rank.rows.verdict[sampled], rank.rows.reason[sampled] = UNKNOWN, REASON["sampled"]
-
-
-_Couple = tuple[Artifact, Artifact]
 
 
 def _nothing_asked_for(pair: CapturePair, settings: Settings) -> InputError:
@@ -235,16 +283,22 @@ def _load_all(
     couples: Sequence[_Couple],
     candidates: Sequence[RankGroup],
     settings: Settings,
+    ranks: Ranks,
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> tuple[CapturePair, list[Loaded], list[_Couple], tuple[RankGroup, ...]]:
     """What can be read, and its couples; the rest goes to `problems`. InputError if none can.
 
+    Where there is much to read workers do it, and `ranks` holds what else they did.
     Where the numbers of ranks differ and shapes say why, the couples are those of the groups.
     """
+    members = [artifact for group in candidates for artifact in (*group.target, *group.golden)]
+    is_handed_out = worth_handing_out([*(a for couple in couples for a in couple), *members], settings)
     read: dict[Path, LiveRank] = {}
     is_kept = bool(candidates)
+    if is_handed_out and is_kept:
+        read = sides_by_workers(pair, couples, members, settings, progress, is_cancelled)
 
     def load_one(target: Artifact, golden: Artifact, pair_calls: PairCalls) -> Loaded:
         return load(
@@ -260,17 +314,30 @@ def _load_all(
             measured=settings.measured,
         )
 
+    def load_here(couple: _Couple) -> Loaded | NpulseError:
+        try:
+            return load_one(*couple, settings.pair_calls)
+        except InputError as error:
+            return error
+
+    found_of: dict[int, Loaded | NpulseError] = {}
+    if is_handed_out and not is_kept:
+        found_of.update(loaded_by_workers(pair, couples, settings, ranks, progress, is_cancelled))
+    else:
+        for place, couple in enumerate(couples):
+            progress(Progress("read", place, len(couples), "ranks"))
+            found_of[place] = load_here(couple)
     loaded: list[Loaded] = []
     readable: list[_Couple] = []
-    first: InputError | None = None
-    for done, (target, golden) in enumerate(couples):
-        progress(Progress("read", done, len(couples), "ranks"))
-        try:
-            loaded.append(load_one(target, golden, settings.pair_calls))
-            readable.append((target, golden))
-        except InputError as error:
-            first = first or error
-            problems.append(_problem_of(pair, error, target))
+    first: NpulseError | None = None
+    for place in sorted(found_of):  # whoever was first to be known
+        one = found_of[place]
+        if isinstance(one, Loaded):
+            loaded.append(one)
+            readable.append(couples[place])
+        else:
+            first = first or one
+            problems.append(_problem_of(pair, one, couples[place][0]))
     if first is not None and not loaded:
         raise first
     if not candidates:
@@ -297,9 +364,34 @@ def _load_all(
     )
 
 
-def _problem_of(pair: CapturePair, error: InputError, artifact: Artifact) -> Problem:
+def _problem_of(pair: CapturePair, error: NpulseError, artifact: Artifact) -> Problem:
     where = pair.relative(Path(error.path)) if error.path else artifact.relative
     return Problem.from_error(error, where)
+
+
+def first_walk(one: Loaded, criteria: Criteria, *, is_later: bool, is_trained: bool) -> tuple[Roles, Walk]:
+    """The roles of a rank-step by itself, and how to walk it again."""
+    rows = one.rows
+    if is_all_well(rows):
+        walk: Walk = partial(all_well, rows)
+    else:
+        links = link(rows)
+        share_measurements(rows, links)
+        walk = partial(
+            assign_roles, rows, links, one.construct, is_later_step=is_later, is_trained=is_trained
+        )
+    roles = walk(frozenset())
+    if rows.unordered and is_order_wrong(rows, roles):
+        take_back(rows, one.tensors, criteria)
+        roles = walk(frozenset())
+    return roles, walk
+
+
+def _walked_again(
+    rows: Rows, construct: Construct | None, carried: frozenset[int] = frozenset(), *, is_trained: bool
+) -> Roles:
+    """Roles of a rank-step whose measurements are shared already; links are cheaper made again than kept."""
+    return assign_roles(rows, link(rows), construct, carried, is_trained=is_trained)
 
 
 def _judge(
@@ -307,6 +399,7 @@ def _judge(
     couples: Sequence[tuple[Artifact, Artifact]],
     loaded: Sequence[Loaded],
     settings: Settings,
+    done: Ranks,
     problems: list[Problem],
     stage: str,
 ) -> Comparison:
@@ -318,19 +411,13 @@ def _judge(
         step = target.step or 0
         is_later = any(other < step for other in differing_steps)
         is_trained = any((other.step or 0) < step for other, _ in couples)
-        if is_all_well(rows):
-            walk: Walk = partial(all_well, rows)
+        walk: Walk
+        there = done.of(one)
+        if there is not None and there.roles is not None and not is_later:
+            roles, walk = there.roles, partial(_walked_again, rows, construct, is_trained=is_trained)
         else:
-            links = link(rows)
-            share_measurements(rows, links)
-            walk = partial(
-                assign_roles, rows, links, construct, is_later_step=is_later, is_trained=is_trained
-            )
+            roles, walk = first_walk(one, settings.criteria, is_later=is_later, is_trained=is_trained)
         walks.append(walk)
-        roles = walk(frozenset())
-        if rows.unordered and is_order_wrong(rows, roles):
-            take_back(rows, one.tensors, settings.criteria)
-            roles = walk(frozenset())
         if roles.origins or (roles.call == UNKNOWN_ROLE).any():
             differing_steps.add(step)
         ranks.append(

@@ -12,6 +12,7 @@ from npulse.core.formats.msprobe.mapping import MappingFile
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
+from npulse.core.scale import Cluster
 from npulse.core.tails import Tails
 
 from .captured import PairCalls
@@ -93,7 +94,7 @@ class Settings:
     pair_calls: PairCalls = pair_auto
     mappings: tuple[MappingFile, ...] = ()
     jobs: int = 0
-    cluster: str | None = None
+    cluster: Cluster | None = None
     second_read: bool = True
     cache: Cache | None = None
     rank: int | None = None

@@ -74,6 +74,7 @@ def share_measurements(rows: Rows, links: Links) -> None:
 
 def _copy(rows: Rows, source: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
     for name in FIRST_READ:
+        rows.own(name)
         rows.figures[name][other] = rows.figures[name][source]
         rows.computed[name][other] = rows.computed[name][source]
     rows.verdict[other], rows.reason[other] = rows.verdict[source], rows.reason[source]

@@ -103,8 +103,26 @@ class Rows:
         """Store a figure; None (and nothing else) means: not computed."""
         if values is None:
             return
+        self.own(name)
         self.figures[name][rows] = values
         self.computed[name][rows] = True
+
+    def own(self, name: str) -> None:
+        """Have columns of a figure that can be written: those that nothing was computed for are shared."""
+        if not self.figures[name].flags.writeable:
+            self.figures[name], self.computed[name] = self.figures[name].copy(), self.computed[name].copy()
+
+    def without_empty(self) -> None:
+        """Let go of the columns in which nothing was computed, to be sent; `with_empty` puts them back."""
+        for name in [name for name, computed in self.computed.items() if not computed.any()]:
+            del self.figures[name], self.computed[name]
+
+    def with_empty(self) -> None:
+        """All figures again: columns in which nothing was computed take no memory until one is put in."""
+        found = {name: (self.figures.get(name), self.computed.get(name)) for name in FIGURES}
+        values, absent = np.broadcast_to(np.nan, self.n_rows), np.broadcast_to(np.False_, self.n_rows)
+        self.figures = {name: values if own is None else own for name, (own, _) in found.items()}
+        self.computed = {name: absent if own is None else own for name, (_, own) in found.items()}
 
     def figure(self, name: str, row: int) -> float | int | None:
         """One figure of one row as a Python number, None where it was not computed."""

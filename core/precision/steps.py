@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class Steps:
         self._done, self._done_bytes = before + len(jobs), before_bytes + float(so_far[-1])
 
         def step(done: int) -> None:
-            sizes = {}
+            sizes: dict[str, Any] = {}
             if self._has_bytes:
                 n_bytes = int(before_bytes + so_far[done])
                 sizes = {"done_bytes": n_bytes, "total_bytes": max(n_bytes, int(self._total_bytes))}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
@@ -57,6 +58,10 @@ class TensorJob(NamedTuple):
     row: int
     target: TensorSide
     golden: TensorSide
+
+    def moved(self, move: Callable[[Path], Path]) -> TensorJob:
+        """The same two where another host names their folders otherwise."""
+        return self._replace(target=self.target.moved(move), golden=self.golden.moved(move))
 
 
 class Measured(NamedTuple):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions, AreaReport
     from npulse.core.findings import Report
     from npulse.core.progress import ProgressCallback
+    from npulse.core.scale import Cluster
 
 
 def run_analysis(
@@ -176,9 +177,20 @@ def asked_of(options: AnalyseOptions) -> AnalysisOptions:
         step=options.step,
         criteria=options.criteria,
         jobs=options.jobs,
-        cluster=options.cluster,
+        cluster=_cluster_of(options),
         cache=told_cache(options.no_cache, chosen_lang(options.lang)),
     )
+
+
+def _cluster_of(options: AnalyseOptions) -> Cluster | None:
+    """The cluster that is meant. UsageError for an address or a map of paths that cannot be."""
+    if options.cluster is None:
+        if options.path_map:
+            raise UsageError("--path-map says how a cluster's workers name folders", hint="with --cluster")
+        return None
+    from npulse.core.scale import Cluster
+
+    return Cluster.parse(options.cluster, options.path_map or ())
 
 
 def _refuse_the_same(paths: Sequence[Path]) -> None:

@@ -76,7 +76,7 @@ _VALUE_OPTIONS = frozenset(
         *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes", "--older-than"),
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
-        *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map"),
+        *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map", "--path-map"),
         *("--mapping", "--write-mapping", "--pairing"),
         *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
         *("--side", "--activation", "--scale", "--dtype", "--shape", "--fusion-rule"),

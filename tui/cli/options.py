@@ -36,7 +36,12 @@ JobsOption = Annotated[
     int, typer.Option("--jobs", min=0, help="Worker processes (0: as many as processors).")
 ]
 ClusterOption = Annotated[
-    str | None, typer.Option("--cluster", help="Address of a Dask scheduler that does the work.")
+    str | None,
+    typer.Option("--cluster", help="Dask scheduler whose workers do the work: tcp://HOST:PORT, or local:N."),
+]
+PathMapOption = Annotated[
+    list[str] | None,
+    typer.Option("--path-map", help="LOCAL=REMOTE: a folder here, as the cluster's workers see it; several."),
 ]
 LangOption = Annotated[str | None, typer.Option("--lang", help="en or zh (default: from LANG).")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither read nor keep cached results.")]
@@ -201,6 +206,7 @@ class AnalyseOptions:
     step: StepOption = None
     jobs: JobsOption = 0
     cluster: ClusterOption = None
+    path_map: PathMapOption = None
     lang: LangOption = None
     no_cache: NoCacheOption = False
     mask: MaskOption = False

@@ -7,8 +7,8 @@ A dump of 200 MB holds half a million leaves, so a dump is kept in columns (`Cal
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -164,6 +164,15 @@ class Dump:
     hierarchy: Construct | None = None
     operators: tuple[str, ...] | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
+
+    def moved(self, move: Callable[[Path], Path]) -> Dump:
+        """The same dump where another host names its folder otherwise."""
+        return replace(
+            self,
+            path=move(self.path),
+            tensor_folder=None if self.tensor_folder is None else move(self.tensor_folder),
+            located=None if self.located is None else self.located.moved(move),
+        )
 
     @property
     def tensor_dir(self) -> Path:

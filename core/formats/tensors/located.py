@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +39,15 @@ class Located:
         self._layout.append(self._layouts.setdefault(layout, len(self._layouts)))
         self._offset.append(file.offset)
         self._rows = None
+
+    def moved(self, move: Callable[[Path], Path]) -> Located:
+        """The same tensors where another host names their files otherwise; numbers of inodes are its own."""
+        found = Located()
+        found._row, found._file, found._layout = self._row, self._file, self._layout
+        found._offset, found._layouts = self._offset, self._layouts
+        files: list[_File] = [(move(Path(path)), None) for path, _ in self._files]
+        found._files = dict(zip(files, range(len(files)), strict=True))
+        return found
 
     def file(self, row: int) -> TensorFile | None:
         """The tensor of a leaf row, None where none was added. Opens nothing."""

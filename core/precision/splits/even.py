@@ -80,6 +80,11 @@ def regroup_even(pair: CapturePair, group: RankGroup, load: Callable[..., Loaded
     return [replace(one, tensors=tensor_rows(one.rows)) for one in loaded]
 
 
+def may_hold_parts(rows: Rows) -> bool:
+    """Whether a couple of ranks by itself says that `unlike_groups` may put ranks together."""
+    return bool(_ratios(rows)) and _speaks_of_parts(rows)
+
+
 def _unlike(rows: Rows) -> tuple[Ints, Ints]:
     """Tensor rows in which the target has a part of the golden shape, and the reverse."""
     t, g = rows.pairing.target_leaf, rows.pairing.golden_leaf

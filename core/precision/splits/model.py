@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +48,10 @@ class PartsPlace(NamedTuple):
 
     parts: tuple[TensorPlace, ...]
     cut: Cut
+
+    def moved(self, move: Callable[[Path], Path]) -> PartsPlace:
+        """The same parts where another host names their folders otherwise."""
+        return self._replace(parts=tuple(part.moved(move) for part in self.parts))
 
     @property
     def path(self) -> Path:

@@ -157,7 +157,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         "        print(executor.submit(os.getpid).result(), flush=True)\n"
         "        sys.stdin.read()\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3] / "src")}
     parent = subprocess.Popen(
         [sys.executable, str(script)],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""One door to parallel work: an executor, and results in order with few of them in flight.
+"""Executors: workers of this host by default, those of a Dask scheduler where one is named.
 
 Worker processes take whole tensors or ranks: threads do not speed up numpy calls on cache-sized blocks.
 They are started afresh (never forked from a process that has threads), import only what the work needs,
@@ -12,20 +12,18 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import EnvironmentLacks, NpulseError, UsageError
-from .progress import IsCancelled, check, never_cancelled
+from npulse.core.errors import UsageError
+
+from .cluster import Cluster
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 BLAS_THREAD_VARIABLES = (
@@ -44,15 +42,7 @@ IN_FLIGHT_A_WORKER = 3
 """Chunks handed out before the oldest is taken back: one at work, two waiting hide the way there."""
 
 _N_WORKERS = "n_workers"  # attribute of the executors made here; the library's have none that is public
-
-POLL_SECONDS = 0.1
-"""How soon a cancel is seen while no result comes."""
-
-
-class WorkerDied(NpulseError):
-    """A worker process ended without a result. Work that needs so much can be tried with one job."""
-
-    exit_code = 3
+_CHECK_ALIVE = "check_alive"
 
 
 def limit_blas_threads(environment: MutableMapping[str, str] | None = None) -> None:
@@ -80,17 +70,20 @@ class InlineExecutor(Executor):
 
 
 @contextmanager
-def open_executor(jobs: int | None = None, cluster: str | None = None) -> Iterator[Executor]:
-    """An executor for `jobs` workers: 1 runs inline, None takes one a processor; `cluster`: a Dask address.
+def open_executor(jobs: int | None = None, cluster: Cluster | str | None = None) -> Iterator[Executor]:
+    """An executor for `jobs` workers: 1 runs inline, None takes one a processor; `cluster`: a Dask scheduler.
 
     Leaving it cancels what has not started and waits for what has. Raises EnvironmentLacks where a cluster is
-    named and Dask is not installed or not reachable, UsageError for fewer than one job.
+    named and Dask is not installed, not reachable or of another version; UsageError for fewer than one job
+    and for an address that is none.
     """
     if jobs is not None and jobs < 1:
         raise UsageError(f"{jobs} jobs: at least 1 is needed")
     if cluster is not None:
-        with _dask_executor(cluster) as executor:
-            yield executor
+        from .scheduler import cluster_executor
+
+        with cluster_executor(Cluster.parse(cluster) if isinstance(cluster, str) else cluster) as there:
+            yield there
         return
     n_workers = min(MOST_WORKERS, available_processors()) if jobs is None else jobs
     if n_workers == 1:
@@ -130,57 +123,6 @@ def available_processors() -> int:
         return os.cpu_count() or 1
 
 
-def ordered_results(
-    executor: Executor,
-    function: Callable[[Job], Result],
-    jobs: Sequence[Job],
-    *,
-    chunk: int | None = None,
-    is_cancelled: IsCancelled = never_cancelled,
-    on_done: Callable[[int], None] | None = None,
-) -> Iterator[Result]:
-    """Results of function(job) in the order of `jobs`, as they become known.
-
-    chunk: jobs handed over at once (None: about eight chunks a worker, 16 jobs at most). on_done gets the
-    number of jobs done. At most a few chunks a worker are in flight, so results do not pile up. The first
-    exception of a job is raised here, in its job's place; it, a cancel (Cancelled) and an abandoned iterator
-    drop what has not started. WorkerDied if a process was killed.
-    """
-    is_inline = isinstance(executor, InlineExecutor)
-    n_workers = int(getattr(executor, _N_WORKERS, 1))
-    size = chunk or (1 if is_inline else max(1, min(16, len(jobs) // (n_workers * 8))))
-    chunks = (jobs[i : i + size] for i in range(0, len(jobs), size))
-    in_flight: deque[Future[list[Result]]] = deque()
-    room = 1 if is_inline else n_workers * IN_FLIGHT_A_WORKER
-    done = 0
-    try:
-        while True:
-            check(is_cancelled)
-            for part in islice(chunks, room - len(in_flight)):
-                in_flight.append(executor.submit(_run_chunk, function, part))
-            if not in_flight:
-                return
-            while not in_flight[0].done() and not wait([in_flight[0]], POLL_SECONDS).done:
-                check(is_cancelled)
-            for result in in_flight.popleft().result():
-                done += 1
-                yield result
-                if on_done is not None:
-                    on_done(done)
-    except BrokenExecutor as error:
-        raise WorkerDied(
-            "a worker process was killed before it had finished (mostly: not enough memory)",
-            hint="try again with --jobs 1",
-        ) from error
-    finally:
-        for future in in_flight:
-            future.cancel()
-
-
-def _run_chunk(function: Callable[[Job], Result], jobs: Sequence[Job]) -> list[Result]:
-    return [function(job) for job in jobs]
-
-
 def _prepare_worker() -> None:
     """Runs first in each worker process."""
     import multiprocessing
@@ -202,6 +144,37 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
+def n_workers_of(executor: Executor) -> int:
+    """How many jobs it works at at once; 1 for an executor from elsewhere."""
+    return int(getattr(executor, _N_WORKERS, 1))
+
+
+def hosts_of(executor: Executor, jobs: Sequence[Any]) -> Sequence[frozenset[str] | None]:
+    """For each job the hosts that see its `paths`; None where any does, or jobs do not say what they need."""
+    ask = getattr(executor, "hosts_with", None)
+    if ask is None or not all(hasattr(job, "paths") for job in jobs):
+        return [None] * len(jobs)
+    found: Sequence[frozenset[str] | None] = ask([job.paths for job in jobs])
+    return found
+
+
+def submit_where(
+    executor: Executor, hosts: frozenset[str] | None, fn: Callable[..., Result], /, *args: Any
+) -> Future[Result]:
+    """`submit`, to the workers of some hosts alone where that is asked."""
+    if hosts is None:
+        return executor.submit(fn, *args)
+    future: Future[Result] = executor.submit_on(hosts, fn, *args)  # type: ignore[attr-defined]
+    return future
+
+
+def check_alive(executor: Executor) -> None:
+    """Raises ClusterGone where nobody is left to give a result; asked while one is waited for."""
+    ask = getattr(executor, _CHECK_ALIVE, None)
+    if ask is not None:
+        ask()
+
+
 @contextmanager
 def _blas_limited() -> Iterator[None]:
     """Children are started with this process's environment: limit their BLAS, then put it back."""
@@ -212,23 +185,3 @@ def _blas_limited() -> Iterator[None]:
     finally:
         for variable in missing:
             os.environ.pop(variable, None)
-
-
-@contextmanager
-def _dask_executor(address: str) -> Iterator[Executor]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise EnvironmentLacks(
-            "a cluster needs Dask, which is not installed", hint="pip install 'npulse[cluster]'"
-        ) from error
-    try:
-        client = Client(address, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise EnvironmentLacks(f"no Dask scheduler answers at {address}: {error}") from error
-    try:
-        executor: Executor = client.get_executor()
-        setattr(executor, _N_WORKERS, max(1, sum(client.nthreads().values())))
-        yield executor
-    finally:
-        client.close()

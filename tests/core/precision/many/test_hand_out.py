@@ -1,0 +1,225 @@
+"""Ranks as the unit of work: what workers find is what one process finds, whoever ends first."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npulse.core.errors import Cancelled, InputError
+from npulse.core.precision.compare import Comparison, Settings, compare_captures
+from npulse.core.precision.many import hand_out
+from npulse.core.precision.many.work import RankDone, compare_rank
+from npulse.core.precision.report import report
+from npulse.core.report import render
+from npulse.core.run.discover import discover
+from npulse.core.run.sides import CapturePair, capture_pairs, pair_of
+from npulse.core.scale import ClusterGone, WorkerDied
+
+from .. import faulty_net as fn
+from ..faulty_net import Fault
+from ..split_net import Job
+from ..test_splits import written as split_written
+
+FAULT = Fault("output", "Functional.relu.0.forward")
+ALONE, SHARED = Settings(jobs=1), Settings(jobs=2)
+
+
+def answer(done: Comparison) -> str:
+    """All that is told of a comparison, table and all."""
+    return "".join(render(report(done, tables=True), "json", version="0"))
+
+
+def in_order_of(
+    ends: Sequence[int],
+    lost: dict[int, Exception] | None = None,
+    kept: dict[Path, bytes] | None = None,
+) -> Callable[..., Any]:
+    """`results_as_known` whose jobs end in that order; jobs and results go through pickle, as to a process.
+
+    kept: what was computed for a rank is taken again.
+    """
+    kept = {} if kept is None else kept
+
+    def results(executor: object, function: Any, jobs: Sequence[Any], **_: Any) -> Iterator[tuple[int, Any]]:
+        places = sorted(range(len(jobs)), key=lambda place: (*ends, *range(len(jobs))).index(place))
+        for place in places:
+            error = (lost or {}).get(place)
+            if isinstance(error, ClusterGone):
+                raise error
+            try:
+                path = jobs[place].paths[0]
+                if path not in kept:
+                    kept[path] = pickle.dumps(function(pickle.loads(pickle.dumps(jobs[place]))))
+                found = error or pickle.loads(kept[path])
+            except InputError as refused:
+                found = refused
+            yield place, found
+
+    return results
+
+
+def handed_out(
+    patch: pytest.MonkeyPatch,
+    pair: CapturePair,
+    settings: Settings = SHARED,
+    ends: Sequence[int] = (),
+    lost: dict[int, Exception] | None = None,
+    kept: dict[Path, bytes] | None = None,
+    **asked: Any,
+) -> Comparison:
+    patch.setattr(hand_out, "SMALL_BYTES", 0)
+    patch.setattr(hand_out, "results_as_known", in_order_of(ends, lost, kept))
+    return compare_captures(pair, settings, **asked)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> CapturePair:
+    """Four ranks, of which one errs; the others get it through a collective."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for side, golden in (("target", False), ("golden", True)):
+        for net in fn.run_ranks(FAULT, 2, golden=golden, n_ranks=4):
+            net.write(folder / side / "step0" / f"rank{net.rank}", "L1", "tensor")
+    return pair_of(folder / "target", folder / "golden")
+
+
+@pytest.fixture(scope="module")
+def expected(job: CapturePair) -> str:
+    return answer(compare_captures(job, ALONE))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[CapturePair, str, dict[Path, bytes]]:
+    """Three ranks of statistics, what is told of them, and where what was computed is kept."""
+    folder = tmp_path_factory.mktemp("small")
+    for side, golden in (("target", False), ("golden", True)):
+        for net in fn.run_ranks(FAULT, 1, golden=golden, n_ranks=3):
+            net.write(folder / side / "step0" / f"rank{net.rank}", "L1", "statistics")
+    pair = pair_of(folder / "target", folder / "golden")
+    return pair, answer(compare_captures(pair, ALONE)), {}
+
+
+@given(ends=st.permutations(range(3)), listed=st.permutations(range(3)))
+def test_neither_the_order_of_the_ends_nor_of_the_list_counts(
+    small: tuple[CapturePair, str, dict[Path, bytes]], ends: list[int], listed: list[int]
+) -> None:
+    pair, expected, kept = small
+    target, golden = ([side[place] for place in listed] for side in (pair.target, pair.golden))
+    shuffled = replace(pair, target=tuple(target), golden=tuple(golden))
+    with pytest.MonkeyPatch.context() as patch:
+        assert answer(handed_out(patch, shuffled, ends=ends, kept=kept)) == expected
+
+
+def test_workers_read_the_tensors_of_their_rank(
+    job: CapturePair, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from npulse.core.precision import compare
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a tensor was read by the caller")
+
+    seen: list[RankDone] = []
+
+    def note(asked: Any) -> RankDone:
+        seen.append(compare_rank(asked))
+        return seen[-1]
+
+    monkeypatch.setattr(hand_out, "compare_rank", note)
+    done = handed_out(monkeypatch, job)
+    assert [one.is_read for one in seen] == [True] * 4
+    assert [one.first for one in seen][2] == FAULT.place  # the rank that errs names it before all are known
+    monkeypatch.setattr(compare, "first_read", refuse)
+    with pytest.raises(AssertionError):
+        compare_captures(job, ALONE)  # the trap is one
+    assert answer(done) == expected
+
+
+@pytest.mark.parametrize("name", ["distributed", "tiny_two_steps"])
+def test_real_captures(name: str, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pair,) = capture_pairs(discover(shared / "samples" / "msprobe" / name))
+    assert answer(handed_out(monkeypatch, pair, ends=(1, 0))) == answer(compare_captures(pair, ALONE))
+
+
+@pytest.mark.parametrize("job_pair", [(Job(2), Job(1)), (Job(2, by_sequence=True), Job(2))])
+def test_ranks_that_hold_parts(
+    job_pair: tuple[Job, Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split_written(tmp_path, *job_pair)
+    pair = pair_of(tmp_path / "npu", tmp_path / "cpu")
+    once = compare_captures(pair, ALONE)
+    assert once.groups
+    assert answer(handed_out(monkeypatch, pair, ends=(1, 0))) == answer(once)
+
+
+def test_a_rank_that_cannot_be_read_is_a_problem(
+    job: CapturePair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "dump.json"
+    broken.write_text("{")
+    pair = replace(job, target=(*job.target[:3], replace(job.target[3], path=broken)))
+    once = compare_captures(pair, ALONE)
+    assert [rank.rank for rank in once.ranks] == [0, 1, 2] and once.problems
+    assert answer(handed_out(monkeypatch, pair, ends=(3, 1, 2, 0))) == answer(once)
+
+
+def test_a_rank_whose_worker_died_is_a_problem(job: CapturePair, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = handed_out(monkeypatch, job, lost={1: WorkerDied("its worker died 4 times")})
+    assert [rank.rank for rank in done.ranks] == [0, 2, 3]
+    (problem,) = done.problems
+    assert (problem.kind, problem.artifact) == ("worker-died", job.target[1].relative)
+    told = report(done)
+    assert told.verdict == "fail" and told.exit_code() == 1
+
+
+def test_what_was_known_when_the_scheduler_went_is_told(
+    job: CapturePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = ClusterGone("the scheduler is gone: tcp://127.0.0.1:1")
+    done = handed_out(monkeypatch, job, ends=(2, 0, 1, 3), lost={1: gone})
+    assert [rank.rank for rank in done.ranks] == [0, 2]
+    (problem,) = done.problems
+    assert problem.kind == "cluster-gone"
+    assert "2 of 4 ranks were not compared" in problem.message
+    assert all(job.target[place].relative in problem.message for place in (1, 3))
+    assert report(done).exit_code() == 3
+
+
+def test_nothing_known_when_the_scheduler_went(job: CapturePair, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ClusterGone):
+        handed_out(monkeypatch, job, lost={0: ClusterGone("the scheduler is gone")})
+
+
+def test_progress_counts_ranks_and_names_the_first_difference(
+    job: CapturePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, str]] = []
+
+    def note(progress: Any) -> None:
+        if progress.stage == "compare" and progress.unit == "ranks":
+            assert progress.total == 4
+            told.append((progress.done, progress.note))
+
+    handed_out(monkeypatch, job, ends=(2, 1, 0, 3), progress=note)
+    assert [n for n, _ in told] == [1, 2, 3, 4]
+    assert told[0][1] == f"rank 2: {FAULT.place}"
+
+
+def test_a_cancel_is_raised(job: CapturePair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hand_out, "SMALL_BYTES", 0)
+    with pytest.raises(Cancelled):
+        compare_captures(job, SHARED, is_cancelled=lambda: True)
+
+
+def test_little_to_read_is_read_here(job: CapturePair) -> None:
+    artifacts = [*job.target, *job.golden]
+    assert not hand_out.worth_handing_out(artifacts, SHARED)
+    large = [replace(one, size_bytes=hand_out.SMALL_BYTES // 8) for one in artifacts]
+    assert hand_out.worth_handing_out(large, SHARED)
+    assert not hand_out.worth_handing_out(large, ALONE)
+    assert not hand_out.worth_handing_out(large[:2], SHARED)
