@@ -85,7 +85,7 @@ def loaded_by_workers(
     try:
         with open_executor(settings.jobs or None, settings.cluster) as executor:
             is_whole = settings.measured is None and len(couples) >= n_workers_of(executor)
-            jobs = _jobs(pair, couples, settings, is_whole=is_whole)
+            jobs = jobs_of_ranks(pair, couples, settings, is_whole=is_whole)
             for place, found in results_as_known(executor, compare_rank, jobs, is_cancelled=is_cancelled):
                 target, golden = missing.pop(place)
                 n_done += 1
@@ -105,7 +105,7 @@ def loaded_by_workers(
         ranks.problems.append(_gone_problem(error, pair, missing, len(couples)))
 
 
-def _jobs(
+def jobs_of_ranks(
     pair: CapturePair, couples: Sequence[Couple], settings: Settings, *, is_whole: bool
 ) -> list[RankJob]:
     steps = [target.step or 0 for target, _ in couples]
