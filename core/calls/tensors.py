@@ -51,7 +51,9 @@ class TensorPlace(NamedTuple):
         if self.file is None:
             return self.name
         f = self.file
-        return f"{self.name}@{f.offset} {f.dtype.name} {f.declared.name} {f.shape} {f.strides} {f.tiling}"
+        member = "" if f.deflated is None else f" in {f.deflated.first}"
+        place = f"{self.name}@{f.offset}{member}"
+        return f"{place} {f.dtype.name} {f.declared.name} {f.shape} {f.strides} {f.tiling}"
 
 
 class Places:

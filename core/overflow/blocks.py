@@ -73,6 +73,7 @@ def is_mappable(file: TensorFile) -> bool:
     """True if mapping this file pays, and numpy can compute with the elements where they lie."""
     return (
         file.is_contiguous
+        and file.deflated is None
         and file.size_bytes >= MIN_MAPPED_BYTES
         and file.offset % file.dtype.itemsize == 0
         and hasattr(mmap, "MADV_DONTNEED")

@@ -16,7 +16,7 @@ from ...files import shown_path
 from ...findings import Problem
 from ...text import safe_text
 from .error import TensorError
-from .layout import Layout, Shape, is_contiguous
+from .layout import Extent, Layout, Shape, is_contiguous
 from .open import TensorFile
 from .safetensors import NamedTensor
 from .source import Source, open_source
@@ -175,7 +175,7 @@ def read_checkpoint(path: Path, *, root: Path, problems: list[Problem]) -> Check
                 break
             file = None
             try:
-                file = _file(source, layout_of(source, found, *place(found.storage.key)))
+                file = _file(source, layout_of(source, found, place(found.storage.key)))
             except TensorError as error:
                 bad.setdefault((error.kind, error.message), [0, name])[0] += 1
             tensors.append(NamedTensor(name, found.dtype.name, found.shape, file))
@@ -185,11 +185,11 @@ def read_checkpoint(path: Path, *, root: Path, problems: list[Problem]) -> Check
     return Checkpoint(tuple(tensors), values)
 
 
-def _content(source: Source) -> tuple[Any, Callable[[str], tuple[int, int]]]:
-    """The pickled value, and a function that gives the first byte of a storage and the byte behind it."""
+def _content(source: Source) -> tuple[Any, Callable[[str], Extent]]:
+    """The pickled value, and a function that says where a storage lies."""
     try:
         if is_torch_zip(source):
-            directory, prefix, buffer, at = zip_pickle(source, MAX_CHECKPOINT_PICKLE_BYTES)
+            directory, prefix, buffer, _ = zip_pickle(source, MAX_CHECKPOINT_PICKLE_BYTES)
             value = _unpickle(buffer, 0).value
             return value, lambda key: zip_storage(source, directory, prefix, key)
         return _legacy_content(source)
@@ -198,7 +198,7 @@ def _content(source: Source) -> tuple[Any, Callable[[str], tuple[int, int]]]:
         raise source.error(kind, problem.message, byte=problem.position) from problem
 
 
-def _legacy_content(source: Source) -> tuple[Any, Callable[[str], tuple[int, int]]]:
+def _legacy_content(source: Source) -> tuple[Any, Callable[[str], Extent]]:
     n_bytes = MAX_PICKLE_BYTES
     while True:  # the pickles stand in front, nobody says how long they are
         buffer = source.read(0, min(source.size, n_bytes), "the pickles")
@@ -212,7 +212,7 @@ def _legacy_content(source: Source) -> tuple[Any, Callable[[str], tuple[int, int
     storages: Mapping[str, Storage] = content.storages
     places = legacy_storages(source, keys, storages)
 
-    def place(key: str) -> tuple[int, int]:
+    def place(key: str) -> Extent:
         if key not in places:
             raise source.error("unreadable", "its storage is not in the file")
         return places[key]
@@ -226,7 +226,15 @@ def _file(source: Source, layout: Layout) -> TensorFile:
     packed = is_contiguous(shape, layout.strides)
     dtype = layout.dtype
     return TensorFile(
-        source.path, layout.offset, dtype, dtype, shape, layout.strides, packed, source.identity
+        source.path,
+        layout.offset,
+        dtype,
+        dtype,
+        shape,
+        layout.strides,
+        packed,
+        source.identity,
+        deflated=layout.deflated,
     )
 
 

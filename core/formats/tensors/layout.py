@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .dtypes import Dtype
+from .inflate import Deflated
 from .source import Source
 
 Shape = tuple[int, ...]
@@ -19,7 +21,8 @@ MAX_REPEATED_ELEMENTS = 1 << 30
 class Layout:
     """First element at byte `offset`; strides in elements.
 
-    dtype is None where the file holds bytes of `itemsize` each without saying what they are.
+    dtype is None where the file holds bytes of `itemsize` each without saying what they are. deflated: the
+    member that `offset` counts in, where that is compressed.
     """
 
     offset: int
@@ -27,6 +30,15 @@ class Layout:
     itemsize: int
     shape: Shape
     strides: Shape
+    deflated: Deflated | None = None
+
+
+class Extent(NamedTuple):
+    """Where a storage lies: bytes first to end, of the file or of what its compressed member inflates to."""
+
+    first: int
+    end: int
+    deflated: Deflated | None = None
 
 
 def row_major_strides(shape: Shape) -> Shape:
@@ -69,7 +81,7 @@ def check_extent(source: Source, layout: Layout, end: int) -> None:
         raise source.error(
             "unreadable",
             f"the tensor needs {span_bytes:,} bytes from byte {layout.offset:,}, its storage ends at {end:,}",
-            byte=end,
+            byte=end if layout.deflated is None else layout.deflated.first,
         )
     n_elements = math.prod(layout.shape)
     if n_elements * layout.itemsize > span_bytes and n_elements > MAX_REPEATED_ELEMENTS:

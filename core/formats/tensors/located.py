@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .dtypes import Dtype
+from .inflate import Deflated
 from .layout import Shape
 from .open import TensorFile
 from .source import StrPath
@@ -22,11 +23,12 @@ _File = tuple[StrPath, tuple[int, int] | None]
 class Located:
     """Tensors by leaf row. `add` in the order of rows, then `file` gives what was added."""
 
-    __slots__ = ("_file", "_files", "_layout", "_layouts", "_offset", "_row", "_rows")
+    __slots__ = ("_deflated", "_file", "_files", "_layout", "_layouts", "_offset", "_row", "_rows")
 
     def __init__(self) -> None:
         self._row, self._file, self._layout = array("q"), array("q"), array("q")
         self._offset = array("q")
+        self._deflated: dict[int, Deflated] = {}  # by place: hardly ever any
         self._files: dict[_File, int] = {}
         self._layouts: dict[_Layout, int] = {}
         self._rows: tuple[npt.NDArray[np.int64], list[_File], list[_Layout]] | None = None
@@ -34,6 +36,8 @@ class Located:
     def add(self, row: int, file: TensorFile) -> None:
         """The tensor of a leaf row; rows in ascending order."""
         layout = (file.dtype, file.declared, file.shape, file.strides, file.is_contiguous, file.tiling)
+        if file.deflated is not None:
+            self._deflated[len(self._row)] = file.deflated
         self._row.append(row)
         self._file.append(self._files.setdefault((file.path, file.identity), len(self._files)))
         self._layout.append(self._layouts.setdefault(layout, len(self._layouts)))
@@ -60,4 +64,7 @@ class Located:
         path, identity = files[self._file[place]]
         dtype, declared, shape, strides, is_contiguous, tiling = layouts[self._layout[place]]
         offset = self._offset[place]
-        return TensorFile(path, offset, dtype, declared, shape, strides, is_contiguous, identity, tiling)
+        deflated = self._deflated.get(place)
+        return TensorFile(
+            path, offset, dtype, declared, shape, strides, is_contiguous, identity, tiling, None, deflated
+        )

@@ -16,6 +16,7 @@ from ...text import safe_text
 from . import npy, zipdir
 from .dtypes import Dtype, dtype_of
 from .error import TensorError
+from .inflate import Deflated, Inflater, inflated
 from .layout import Layout, Shape, is_contiguous, span_elements
 from .source import FileState, Source, StrPath, open_source, reopen, state_of
 from .tiling import Tiling
@@ -38,6 +39,8 @@ class TensorFile:
     state: of the file when it was opened; None where that was not done here.
     tiling: how the elements are stored where that is not in the order of `shape`; both ways of reading give
     them in that order.
+    deflated: the compressed member whose content `offset` counts in; None where the elements lie in the file
+    as they are. It is inflated as it is read, so it is quick in order and slow any other way.
     """
 
     path: StrPath
@@ -50,6 +53,7 @@ class TensorFile:
     identity: tuple[int, int] | None = field(default=None, repr=False, compare=False)
     tiling: Tiling | None = None
     state: FileState | None = field(default=None, repr=False, compare=False)
+    deflated: Deflated | None = None
 
     @property
     def n_elements(self) -> int:
@@ -65,7 +69,8 @@ class TensorFile:
 
         For tensors that must be seen whole, and for those that are not contiguous. Above MAX_COPIED_BYTES the
         file is mapped: memory stays flat, but a file that is cut while it is mapped ends the process, which
-        `TensorReader` survives. One that is stored in tiles is copied whole.
+        `TensorReader` survives. One that is stored in tiles is copied whole, and one that is compressed up to
+        `inflate.MAX_WHOLE_BYTES` (TensorError too-large).
         """
         if self.tiling is not None:
             whole = self.tiling.whole(self.as_stored().array(), self.shape)
@@ -79,6 +84,11 @@ class TensorFile:
         strides = [stride * self.dtype.itemsize for stride in self.strides]
         skipped = self.offset % mmap.ALLOCATIONGRANULARITY
         with reopen(self.path, self.identity) as source:
+            if self.deflated is not None:
+                content = inflated(source, self.deflated, self.offset, n_bytes)
+                whole = np.ndarray(self.shape, self.dtype.carrier, buffer=content, strides=strides)
+                whole.flags.writeable = False
+                return whole
             if n_bytes <= MAX_COPIED_BYTES:
                 block = source.read(self.offset, n_bytes, "the tensor")
                 return np.ndarray(self.shape, self.dtype.carrier, buffer=block, strides=strides)
@@ -113,6 +123,7 @@ class TensorReader:
         # tiles are gathered from all over the tensor, which no run of bytes is
         self._tiles = None if file.tiling is None else file.as_stored().array()
         self._source = reopen(file.path, file.identity)
+        self._inflater = None if file.deflated is None else Inflater(self._source, file.deflated)
 
     def __enter__(self) -> TensorReader:
         return self
@@ -128,7 +139,8 @@ class TensorReader:
         """Elements first_element ... + n_elements in row-major order, as an array over `buffer`.
 
         1-D, in `dtype.carrier`, valid until the buffer is filled again. Raises TensorError cut-off with the
-        byte where the file ends; ValueError for a range outside the tensor or a buffer that is too small.
+        byte where the file ends, unreadable where compressed elements are damaged; ValueError for a range
+        outside the tensor or a buffer that is too small.
         """
         file = self._file
         n_bytes = n_elements * file.dtype.itemsize
@@ -139,6 +151,8 @@ class TensorReader:
             raise ValueError("the buffer is too small")
         if self._tiles is None or file.tiling is None:
             self._fill(view[:n_bytes], file.offset + first_element * file.dtype.itemsize)
+            if self._inflater is not None and first_element + n_elements == file.n_elements:
+                self._inflater.finish()
             return np.frombuffer(view, file.dtype.carrier, n_elements)
         block = np.frombuffer(view, file.dtype.carrier, n_elements)
         np.take(
@@ -147,6 +161,9 @@ class TensorReader:
         return block
 
     def _fill(self, view: memoryview, offset: int) -> None:
+        if self._inflater is not None:
+            self._inflater.fill(view, offset)
+            return
         done = 0
         while done < len(view):  # one read may bring less than was asked for, at most 2 GB
             try:
@@ -191,6 +208,7 @@ def open_tensor(
             is_contiguous=is_contiguous(layout.shape, layout.strides),
             identity=source.identity,
             state=source.state,
+            deflated=layout.deflated,
         )
 
 

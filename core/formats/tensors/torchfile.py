@@ -10,7 +10,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from .dtypes import Dtype
-from .layout import Layout, check_extent, check_shape
+from .inflate import inflated
+from .layout import Extent, Layout, check_extent, check_shape
 from .source import Source
 from .torchpickle import PickleProblem, Storage, StoredTensor, Unpickled, unpickle
 from .zipdir import MAGIC, Directory, locate, read_directory
@@ -22,6 +23,7 @@ MAX_PICKLE_BYTES = 1 << 20
 _MAX_CACHED_BYTES = 1024
 _unpickle_cached = lru_cache(maxsize=1024)(unpickle)
 
+_AT_START = Extent(0, 0)
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001
 _HINT_ONE_TENSOR = "save each tensor to a file of its own: torch.save(tensor.detach().cpu(), path)"
@@ -36,13 +38,13 @@ def is_torch_zip(source: Source) -> bool:
 
 def read_torch_zip(source: Source) -> Layout:
     """Layout of the tensor in a zip written by torch 1.6 and later."""
-    directory, root, buffer, pickle_at = zip_pickle(source, MAX_PICKLE_BYTES)
-    tensor = _one_tensor(source, _unpickle(source, buffer, 0, pickle_at).value)
-    return layout_of(source, tensor, *zip_storage(source, directory, root, tensor.storage.key))
+    directory, root, buffer, extent = zip_pickle(source, MAX_PICKLE_BYTES)
+    tensor = _one_tensor(source, _unpickle(source, buffer, 0, extent).value)
+    return layout_of(source, tensor, zip_storage(source, directory, root, tensor.storage.key))
 
 
-def zip_pickle(source: Source, most_bytes: int) -> tuple[Directory, str, bytes, int]:
-    """The archive's directory, the folder in it, data.pkl, and the byte of the file where that begins."""
+def zip_pickle(source: Source, most_bytes: int) -> tuple[Directory, str, bytes, Extent]:
+    """The archive's directory, the folder in it, data.pkl, and where that lies."""
     directory = read_directory(source)
     pickles = [name for name in directory.members if name.endswith("/data.pkl") or name == "data.pkl"]
     if len(pickles) != 1:
@@ -57,17 +59,18 @@ def zip_pickle(source: Source, most_bytes: int) -> tuple[Directory, str, bytes, 
     member = directory.members[pickles[0]]
     if member.size > most_bytes:
         raise source.error("too-large", f"a pickle of {member.size:,} bytes", hint=_HINT_ONE_TENSOR)
-    pickle_at = locate(source, directory, member)
-    return directory, root, source.read(pickle_at, member.size, "data.pkl"), pickle_at
+    extent = locate(source, directory, member)
+    if extent.deflated is not None:
+        return directory, root, bytes(inflated(source, extent.deflated, 0, member.size)), extent
+    return directory, root, source.read(extent.first, member.size, "data.pkl"), extent
 
 
-def zip_storage(source: Source, directory: Directory, root: str, key: str) -> tuple[int, int]:
-    """First byte of a storage in the archive and the byte behind it."""
+def zip_storage(source: Source, directory: Directory, root: str, key: str) -> Extent:
+    """Where a storage lies in the archive."""
     data = directory.members.get(f"{root}data/{key}")
     if data is None:
         raise source.error("unreadable", "the archive lacks the tensor's storage", byte=directory.offset)
-    start = locate(source, directory, data)
-    return start, start + data.size
+    return locate(source, directory, data)
 
 
 def read_torch_legacy(source: Source) -> Layout:
@@ -81,7 +84,7 @@ def read_torch_legacy(source: Source) -> Layout:
     found = legacy_storages(source, keys, content.storages).get(tensor.storage.key)
     if found is None:
         raise source.error("unreadable", "the tensor's storage is not in the file", byte=keys.end)
-    return layout_of(source, tensor, *found)
+    return layout_of(source, tensor, found)
 
 
 def legacy_pickles(
@@ -104,11 +107,9 @@ def legacy_pickles(
     return content, unpickle_at(buffer, content.end)
 
 
-def legacy_storages(
-    source: Source, keys: Unpickled, storages: Mapping[str, Storage]
-) -> dict[str, tuple[int, int]]:
-    """First byte of each storage and the byte after it. All are checked to be there."""
-    found: dict[str, tuple[int, int]] = {}
+def legacy_storages(source: Source, keys: Unpickled, storages: Mapping[str, Storage]) -> dict[str, Extent]:
+    """Where each storage lies. All are checked to be there."""
+    found: dict[str, Extent] = {}
     at = keys.end
     listed = keys.value if type(keys.value) is list else []
     if len(listed) != len(storages):
@@ -123,17 +124,18 @@ def legacy_storages(
         start = at + 8
         at = start + n_elements * storage.itemsize
         source.need(start, at - start, "the tensor's storage")
-        found[key] = (start, at)
+        found[key] = Extent(start, at)
     return found
 
 
-def _unpickle(source: Source, buffer: bytes, start: int, buffer_at: int = 0) -> Unpickled:
-    """The pickle at `start` of a buffer that was read from byte `buffer_at` of the file."""
+def _unpickle(source: Source, buffer: bytes, start: int, extent: Extent = _AT_START) -> Unpickled:
+    """The pickle at `start` of a buffer that lies in the file at `extent`."""
     try:
         return (_unpickle_cached if len(buffer) <= _MAX_CACHED_BYTES else unpickle)(buffer, start)
     except PickleProblem as problem:
-        byte = buffer_at + problem.position
-        if problem.ended and byte >= source.size:
+        packed = extent.deflated  # no byte of the file is that of a step in a compressed pickle
+        byte = extent.first + problem.position if packed is None else packed.first
+        if problem.ended and packed is None and byte >= source.size:
             message = f"the file ends after {source.size:,} bytes, inside the pickle"
             raise source.error("cut-off", message, byte=byte) from problem
         if problem.ended and len(buffer) >= MAX_PICKLE_BYTES:
@@ -151,11 +153,15 @@ def _one_tensor(source: Source, value: Any) -> StoredTensor:
     raise source.error("unreadable", f"the file holds {what}, not one tensor", hint=_HINT_ONE_TENSOR)
 
 
-def layout_of(source: Source, tensor: StoredTensor, start: int, end: int) -> Layout:
-    """The tensor's place in a storage of bytes start to end."""
+def layout_of(source: Source, tensor: StoredTensor, storage: Extent) -> Layout:
+    """The tensor's place in its storage."""
     dtype: Dtype = tensor.dtype
     check_shape(source, tensor.shape, dtype.itemsize)
-    offset = start + tensor.storage.first_element * tensor.storage.itemsize + tensor.offset * dtype.itemsize
-    layout = Layout(offset, dtype, dtype.itemsize, tensor.shape, tensor.strides)
-    check_extent(source, layout, end)
+    offset = (
+        storage.first
+        + tensor.storage.first_element * tensor.storage.itemsize
+        + tensor.offset * dtype.itemsize
+    )
+    layout = Layout(offset, dtype, dtype.itemsize, tensor.shape, tensor.strides, storage.deflated)
+    check_extent(source, layout, storage.end)
     return layout

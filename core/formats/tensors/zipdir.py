@@ -1,4 +1,4 @@
-"""The directory of a zip archive: where each stored member lies, nothing unpacked.
+"""The directory of a zip archive: where each member lies, nothing unpacked.
 
 A few hundred bytes are read and each is checked against the size of the file; the general reader of the
 standard library takes five times as long, and a dump holds tens of thousands of small archives.
@@ -10,6 +10,8 @@ import struct
 from typing import NamedTuple
 
 from ...text import safe_text
+from .inflate import MAX_RATIO, Deflated
+from .layout import Extent
 from .source import Source
 
 MAGIC = b"PK\x03\x04"
@@ -22,11 +24,12 @@ _END64 = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 _ENCRYPTED = 1
+_STORED, _DEFLATED = 0, 8
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF  # the figure stands in a 64-bit field instead
 
 
 class Member(NamedTuple):
-    """An entry of the directory. method 0: the bytes are stored as they are."""
+    """An entry of the directory. method 0: the bytes are stored as they are; 8: deflated."""
 
     name: str
     header_offset: int
@@ -34,6 +37,7 @@ class Member(NamedTuple):
     compressed_size: int
     method: int
     flags: int
+    crc: int
 
 
 class Directory(NamedTuple):
@@ -95,7 +99,7 @@ def _read_members(source: Source, table: bytes, n_members: int, offset: int) -> 
     for _ in range(n_members):
         if at + _ENTRY.size > len(table):
             raise source.error("unreadable", "the archive's directory is broken", byte=offset + at)
-        (magic, _by, _needs, flags, method, _time, _date, _crc, packed, size, n_name, n_extra, n_comment,
+        (magic, _by, _needs, flags, method, _time, _date, crc, packed, size, n_name, n_extra, n_comment,
          _disk, _internal, _external, header) = _ENTRY.unpack_from(table, at)  # fmt: skip
         name_at = at + _ENTRY.size
         extra_at = name_at + n_name
@@ -109,7 +113,7 @@ def _read_members(source: Source, table: bytes, n_members: int, offset: int) -> 
         if name in members:
             asked = safe_text(name, 100)
             raise source.error("unreadable", f"two members are named {asked}", byte=offset + at)
-        members[name] = Member(name, header, size, packed, method, flags)
+        members[name] = Member(name, header, size, packed, method, flags, crc)
         at = next_at
     return members
 
@@ -131,18 +135,29 @@ def _sizes64(
     raise source.error("unreadable", "the archive's directory lacks a 64-bit size", byte=byte)
 
 
-def locate(source: Source, directory: Directory, member: Member) -> int:
-    """The byte at which a stored member's content begins; content and header checked to be in bounds."""
+def locate(source: Source, directory: Directory, member: Member) -> Extent:
+    """Where a member's content lies; content and header checked to be in bounds, nothing is inflated yet."""
     shown = safe_text(member.name, 100)
-    if member.method != 0 or member.flags & _ENCRYPTED or member.compressed_size != member.size:
-        message = f"{shown} is compressed or encrypted; torch stores it plain"
-        raise source.error("unreadable", message, byte=member.header_offset)
+    _check_packing(source, member, shown)
     if member.header_offset + _LOCAL.size > directory.offset:
         raise source.error("unreadable", "the archive's directory is broken", byte=directory.offset)
     fields = _LOCAL.unpack(source.read(member.header_offset, _LOCAL.size, shown))
     start = member.header_offset + _LOCAL.size + int(fields[9]) + int(fields[10])
     if fields[0] != MAGIC:
         raise source.error("unreadable", f"no member begins where {shown} should", byte=member.header_offset)
-    if start + member.size > directory.offset:
+    if start + member.compressed_size > directory.offset:
         raise source.error("unreadable", f"{shown} reaches into the directory", byte=member.header_offset)
-    return start
+    if member.method == _STORED:
+        return Extent(start, start + member.size)
+    return Extent(0, member.size, Deflated(start, member.compressed_size, member.size, member.crc))
+
+
+def _check_packing(source: Source, member: Member, shown: str) -> None:
+    """Raise unless the content is stored, or deflated from as many bytes as can give it."""
+    if member.method not in (_STORED, _DEFLATED) or member.flags & _ENCRYPTED:
+        message = f"{shown} is encrypted, or compressed in another way than deflate"
+        raise source.error("unreadable", message, byte=member.header_offset)
+    most = member.compressed_size * (MAX_RATIO if member.method == _DEFLATED else 1)
+    if member.size > most or (member.method == _STORED and member.size != member.compressed_size):
+        message = f"{shown}: {member.compressed_size:,} bytes in the archive cannot be {member.size:,} bytes"
+        raise source.error("unreadable", message, byte=member.header_offset)
