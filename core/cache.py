@@ -231,7 +231,9 @@ def default_cache(folder: str | os.PathLike[str] | None = None, *, max_bytes: in
 def key_of(function: str, inputs: Iterable[str | os.PathLike[str]], *settings: object) -> str | None:
     """The key of a result: who computed it, with which settings, from which files as they are now.
 
-    A file is known by its path, size, time of change and inode. None if one is missing: nothing to keep then.
+    A file is known by its path, size, inode and both times of change: the one of its content can be set to
+    what it was (`cp -p`, archives without times), and inodes are used again. None if one is missing: nothing
+    to keep then.
     `function` names the computation and its version ("precision.compare/3"); settings are taken by `repr`.
     """
     told = hashlib.sha256("\n".join((f"schema {SCHEMA}", function, repr(settings))).encode(*_ENCODED))
@@ -241,7 +243,8 @@ def key_of(function: str, inputs: Iterable[str | os.PathLike[str]], *settings: o
             status = os.stat(name)
         except (OSError, ValueError):
             return None
-        state = f"\n{name}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}\0{status.st_dev}"
+        times = f"{status.st_mtime_ns}\0{status.st_ctime_ns}"
+        state = f"\n{name}\0{status.st_size}\0{times}\0{status.st_ino}\0{status.st_dev}"
         told.update(state.encode(*_ENCODED))
     return f"{function} {told.hexdigest()}"
 

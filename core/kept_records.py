@@ -73,6 +73,8 @@ def from_plain(facts: Any, arrays: Mapping[str, Array]) -> Any:
         AttributeError,
         ImportError,
         RecursionError,
+        OverflowError,
+        MemoryError,
     ) as error:
         raise NotKept(f"no record: {type(error).__name__}") from None
 

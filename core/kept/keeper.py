@@ -65,7 +65,7 @@ class Keeper:
         try:
             value = from_plain(entry.facts["value"], entry.arrays)
             made_s = float(entry.facts["made_s"])
-        except (NotKept, KeyError, TypeError, ValueError):
+        except (NotKept, KeyError, TypeError, ValueError, OverflowError):
             return None
         return KeptValue(value, made_s) if isinstance(value, expected) else None
 

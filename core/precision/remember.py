@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -38,8 +39,10 @@ def key(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> str | None:
     """
     if not jobs:
         return None
-    # the names of the figures belong to the key: a new one makes every older entry useless
-    return key_of(VERSION, _files(jobs, dumps), FIGURES, _parts(jobs))
+    # the names of the figures belong to the key: a new one makes every older entry useless; so do the rows,
+    # which are others where calls without elements are paired otherwise
+    rows = hashlib.sha256(_rows_of(jobs).tobytes()).hexdigest()
+    return key_of(VERSION, _files(jobs, dumps), FIGURES, _parts(jobs), rows)
 
 
 def _files(jobs: Sequence[TensorJob], dumps: Sequence[Dump]) -> Iterator[str | Path]:

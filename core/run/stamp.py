@@ -85,9 +85,10 @@ def _stamp(root: str, max_entries: int, name: str, is_cancelled: IsCancelled) ->
                         continue  # nor does the walk look into it, or speak of it
                     inner.append(entry.path)
                 elif stat.S_ISLNK(status.st_mode):
-                    if SKIPPED_FOLDERS.intersection(os.path.realpath(entry.path).split(os.sep)):
+                    real = os.path.realpath(entry.path)
+                    if SKIPPED_FOLDERS.intersection(real.split(os.sep)):
                         return None
-                    line += f"\0{os.readlink(entry.path)}"
+                    line += f"\0{os.readlink(entry.path)}\0{real}"  # other links may lie on the way
                 lines.append(line)
         if inner and depth >= _MAX_DEPTH:
             return None

@@ -226,6 +226,18 @@ def test_the_key_changes_with_every_input(tmp_path: Path) -> None:
     assert key_of("compare/1", [tmp_path / "missing"]) is None
 
 
+def test_a_file_that_has_its_old_time_again_is_another_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.npy"
+    file.write_text("one")
+    before, key = file.stat(), key_of("f", [file])
+    while file.stat().st_ctime_ns == before.st_ctime_ns:  # clocks of file systems tick
+        file.write_text("two")
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    now = file.stat()
+    assert (now.st_size, now.st_mtime_ns, now.st_ino) == (before.st_size, before.st_mtime_ns, before.st_ino)
+    assert key_of("f", [file]) != key
+
+
 def test_names_that_are_no_text_can_be_keys(cache: Cache, tmp_path: Path) -> None:
     file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\n"))
     file.write_text("x")

@@ -111,6 +111,7 @@ def test_hostile_records_are_refused() -> None:
         (_changed(facts, lambda f: f["arrays"].__setitem__(0, ["<f8", [1 << 40], 0])), arrays),
         (_changed(facts, lambda f: f["arrays"].__setitem__(0, ["|O", [1], 0])), arrays),
         (_changed(facts, lambda f: f["arrays"].__setitem__(0, ["<f8", [-1], 0])), arrays),
+        (_changed(facts, lambda f: f["arrays"].__setitem__(0, ["<f8", [0, 10**30], 0])), arrays),
         (facts, {"block": np.zeros(3)}),
     ]
     for plain, parts in hostile:

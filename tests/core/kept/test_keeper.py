@@ -226,6 +226,17 @@ def test_links_count_as_what_they_are(tmp_path: Path) -> None:
     assert stamp_of(run) is None  # what lies there is not looked through
 
 
+def test_a_link_on_the_way_of_a_link_counts(tmp_path: Path) -> None:
+    run, beside = small_run(tmp_path / "run"), tmp_path / "beside"
+    beside.symlink_to(run / "logs")
+    (run / "link").symlink_to(beside)
+    first = stamp_of(run)
+    beside.unlink()
+    beside.symlink_to(run / "notes")  # nothing in the run has changed
+    second = stamp_of(run)
+    assert first is not None and second is not None and first.digest != second.digest
+
+
 def test_what_cannot_be_listed_has_no_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = small_run(tmp_path / "run")
     assert stamp_of(tmp_path / "none") is None
