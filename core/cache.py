@@ -89,6 +89,10 @@ class Cache:
     on_trouble: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
     """Told of that, once."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a worker process keeps in the same folder; whom to tell of trouble stays with this one
+        return Cache, (self.folder, self.max_bytes)
+
     def get(self, key: str, *, kind: str = "tensors", run: str = "") -> Entry | None:
         """The entry of a key, None where there is none (or none that can be read). Marks it as used."""
         path = self.path_of(key, kind=kind, run=run)

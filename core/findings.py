@@ -6,6 +6,8 @@ panes only show them.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,6 +28,17 @@ Figures = Mapping[str, Any]
 
 CLUSTER_GONE = "cluster-gone"
 """Kind of the problem that says of work handed to a cluster that nobody is left to do it."""
+
+
+_PASSING_KINDS = frozenset((CLUSTER_GONE, "worker-died"))
+_PASSING_REASONS = tuple(
+    f": {os.strerror(number)}"
+    for number in (
+        *(errno.EIO, errno.ENFILE, errno.EMFILE, errno.ENOMEM, errno.EACCES, errno.EPERM, errno.EAGAIN),
+        *(errno.ESTALE, errno.ETIMEDOUT, errno.EINTR, errno.ENOTCONN, errno.EHOSTDOWN),
+    )
+)
+"""How the message of a problem ends that stands for an OSError of the moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,11 @@ class Problem:
         """What an error says of a file, for work that goes on without it. Errors may name their `kind`."""
         kind = str(getattr(error, "kind", "unreadable"))
         return cls(artifact, kind, error.message, error.line, error.byte, error.hint)
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the system refused to read: it may not at the next try, though no file has changed."""
+        return self.kind in _PASSING_KINDS or self.message.endswith(_PASSING_REASONS)
 
 
 @dataclass(frozen=True, slots=True)

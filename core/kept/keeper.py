@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.cache import Cache
+from npulse.core.findings import Problem
 from npulse.core.kept_records import NotKept, from_plain, to_plain
 from npulse.core.plugins.registry import plugins
 from npulse.core.run.model import Run
@@ -72,17 +73,23 @@ class Keeper:
     def put(self, kind: str, settings: object, value: Any) -> bool:
         """Keep a result, unless the files have changed meanwhile; False where nothing was kept.
 
-        Cost: the run is looked through once more, nothing is read.
+        Nor where the system refused something: at the next try it may not. Cost: the run is looked through
+        once more, nothing is read.
         """
+        if any(problem.is_passing for problem in _problems_of(value)):
+            return False
         try:
             facts, arrays = to_plain(value)
         except NotKept:
             return False
-        found = tuple(map(_digest_of, self.paths))
-        if found != self.stamps:
+        if not self.is_current():
             return False
         told = {"made_s": time.time(), "value": facts}
         return self.cache.put(self._key(settings), arrays, told, kind=kind, run=self.run)
+
+    def is_current(self) -> bool:
+        """Whether the files still are what they were. Cost: they are looked through."""
+        return tuple(map(_digest_of, self.paths)) == self.stamps
 
     def forget(self) -> int:
         """Remove all that is kept of the run; how much there was."""
@@ -143,6 +150,12 @@ def kept_or_made(
     made = make()
     keeper.put("report", settings, made)
     return made
+
+
+def _problems_of(value: Any) -> Iterator[Problem]:
+    """What a run, a report, reports or the view of one says that could not be read."""
+    for one in value if isinstance(value, tuple) else (value,):
+        yield from getattr(getattr(one, "report", one), "problems", ())
 
 
 def _digest_of(path: Path) -> str:

@@ -93,7 +93,8 @@ def compare_captures(
         raise _nothing_asked_for(pair, settings)
     members = [couple for group in candidates for couple in (group.target, group.golden)]
     dump_paths = list(dict.fromkeys(a.path for couple in (*couples, *members) for a in couple))
-    cache = settings.cache if settings.tails is None else None
+    # what workers elsewhere read need not be what this host has under the same names
+    cache = settings.cache if settings.tails is None and settings.cluster is None else None
     last = Last.of(pair, couples, settings)
     again = None if last is None else last.as_now(pair, settings, progress, is_cancelled)
     if again is not None:
@@ -235,8 +236,8 @@ def _second_read_kept(
     with closing(resumed) if resumed is not None else nullcontext():
         second_read(executor, part, resumed, steps, is_cancelled)
         is_kept = True
-        is_changed = any(problem.kind == "changed" for problem in part.problems)
-        if cache and not is_changed and as_read == remember.stamp(dump_paths):
+        is_passing = any(problem.kind == "changed" or problem.is_passing for problem in part.problems)
+        if cache and not is_passing and as_read == remember.stamp(dump_paths):
             dumps = (part.rows.target, part.rows.golden)
             is_kept = remember.save(cache, part.key, part.rows, part.jobs, dumps, part.problems)
         if resumed is not None and is_kept:

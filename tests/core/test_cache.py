@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import pickle
 import stat
 import zipfile
 from pathlib import Path
@@ -243,6 +244,13 @@ def test_names_that_are_no_text_can_be_keys(cache: Cache, tmp_path: Path) -> Non
     file.write_text("x")
     key = key_of("f", [file])
     assert key is not None and cache.put(key, facts=1) and cache.get(key) is not None
+
+
+def test_a_worker_process_gets_the_folder_and_nobody_to_tell(cache: Cache) -> None:
+    cache.on_trouble = lambda why: None
+    cache.trouble = "full"
+    again = pickle.loads(pickle.dumps(cache))
+    assert again == cache and again.on_trouble is None and not again.trouble
 
 
 def test_the_default_folder_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

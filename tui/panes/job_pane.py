@@ -247,7 +247,8 @@ class JobPane(Pane):
             known = keeping[0].get("view", keeping[1], object)
             if known is not None and self.is_as_asked(known.value):
                 self.post_message(self.Ready(version, known.value, known.made_s))
-                return
+                if keeping[0].is_current():
+                    return  # else files have changed since the run was opened: what they say now follows
         told_s = 0.0
         last: list[Any] = []
         newest: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -15,12 +16,13 @@ from typing import Any
 import pytest
 
 from npulse.core import kept
-from npulse.core.analysis import AnalysisOptions
+from npulse.core.analysis import AnalysisOptions, AreaReport
 from npulse.core.areas import AREAS, area_of
 from npulse.core.cache import Cache
 from npulse.core.checkup.check import check_up
 from npulse.core.checkup.criteria_file import default_criteria
 from npulse.core.checkup.report import report
+from npulse.core.findings import Problem, Report
 from npulse.core.kept import discover_kept, forget_kept, keeper_of
 from npulse.core.kept.keeper import settings_of
 from npulse.core.kept_records import from_plain, to_plain
@@ -29,6 +31,7 @@ from npulse.core.report import render
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
 from npulse.core.run.stamp import FRESH_NS, RACY_NS, stamp_of
+from npulse.core.scale import Cluster
 from npulse.sample_runs import SAMPLES, sample_path
 from npulse.tui.panes.device import jobs as device_jobs
 from npulse.tui.panes.job_pane import JobTools
@@ -190,9 +193,23 @@ def test_answers_belong_to_their_settings_and_program(
     assert keeper.get("report", ("memory", 1), tuple) is None
 
 
+def test_what_the_system_refused_is_tried_again(tmp_path: Path) -> None:
+    path = small_run(tmp_path / "run")
+    keeper = keeper_of(opened(path, Cache(tmp_path / "cache")), Cache(tmp_path / "cache"))
+    assert keeper is not None
+    for number, is_kept in ((errno.EIO, False), (errno.EMFILE, False), (errno.ENOTDIR, True)):
+        problem = Problem("a.log", "unreadable", f"reading failed: {os.strerror(number)}")
+        report = Report("memory", str(path), "incomplete", problems=(problem,))
+        assert keeper.put("report", number, (AreaReport("", "", report),)) is is_kept
+    assert keeper.is_current()
+    (path / "logs" / "new.log").write_text("x")
+    assert not keeper.is_current()
+
+
 def test_options_that_name_other_files_keep_nothing(tmp_path: Path) -> None:
     plain = AnalysisOptions(lang="zh", cache=Cache(tmp_path), jobs=3)
-    assert settings_of(plain) == settings_of(replace(plain, cache=None, jobs=1, cluster="tcp://x"))
+    assert settings_of(plain) == settings_of(replace(plain, cache=None, jobs=1))
+    assert settings_of(replace(plain, cluster=Cluster("tcp://x:1"))) is None  # a part may be lost
     assert settings_of(plain) != settings_of(replace(plain, rank=0))
     assert settings_of(replace(plain, source_roots=(tmp_path,))) is None
     assert settings_of(replace(plain, precision_map="a.toml")) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import replace
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from npulse.core.cache import Cache, Entry
-from npulse.core.precision import remember
+from npulse.core.findings import Problem
+from npulse.core.precision import reads, remember
 from npulse.core.precision.compare import Settings, compare_captures, tensor_jobs
 from npulse.core.precision.rows import FIGURES, LINKED, Rows, new_rows, tensor_rows
-from npulse.core.precision.work import TensorJob
+from npulse.core.precision.work import Measured, TensorJob, measure
 from npulse.core.run.sides import CapturePair, pair_of
 
 from . import faulty_net as fn
@@ -89,6 +91,32 @@ def test_a_file_that_changed_has_another_key(pair: CapturePair, tmp_path: Path) 
     cache = Cache(tmp_path / "cache")
     remember.save(cache, before, rows, jobs, (rows.target, rows.golden), [])
     assert before is None or remember.load(cache, before, jobs) is None
+
+
+def test_a_file_that_the_system_refused_is_read_again(
+    pair: CapturePair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(job: TensorJob) -> Measured:
+        problem = Problem(job.target.path.name, "unreadable", f"reading failed: {os.strerror(errno.EIO)}")
+        return Measured(job.row, None, (problem,)) if job.row == first.row else measure(job)
+
+    settings = Settings(jobs=1, cache=Cache(tmp_path / "cache"))
+    whole, jobs = compared(pair)
+    first = jobs[0]
+    monkeypatch.setattr(reads, "measure", refused)
+    assert len(compare_captures(pair, settings).problems) == 1
+    monkeypatch.setattr(reads, "measure", measure)
+    again = compare_captures(pair, settings)
+    assert not again.problems
+    for name in FIGURES:
+        np.testing.assert_array_equal(again.ranks[0].rows.figures[name], whole.figures[name])
+
+
+def test_other_rows_of_the_same_files_have_another_key(pair: CapturePair) -> None:
+    rows, jobs = compared(pair)
+    moved = [job._replace(row=job.row + 1) for job in jobs]
+    dumps = (rows.target, rows.golden)
+    assert remember.key(list(jobs), dumps) == remember.key(jobs, dumps) != remember.key(moved, dumps)
 
 
 def test_nothing_is_kept_of_nothing(pair: CapturePair) -> None:
