@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npulse.core.errors import Cancelled, InputError
+from npulse.core.errors import Cancelled
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.many import hand_out
 from npulse.core.precision.many.work import RankDone, compare_rank
@@ -22,6 +21,7 @@ from npulse.core.run.discover import discover
 from npulse.core.run.sides import CapturePair, capture_pairs, pair_of
 from npulse.core.scale import ClusterGone, WorkerDied
 
+from ...scale.in_order import in_order_of
 from .. import faulty_net as fn
 from ..faulty_net import Fault
 from ..split_net import Job
@@ -34,35 +34,6 @@ ALONE, SHARED = Settings(jobs=1), Settings(jobs=2)
 def answer(done: Comparison) -> str:
     """All that is told of a comparison, table and all."""
     return "".join(render(report(done, tables=True), "json", version="0"))
-
-
-def in_order_of(
-    ends: Sequence[int],
-    lost: dict[int, Exception] | None = None,
-    kept: dict[Path, bytes] | None = None,
-) -> Callable[..., Any]:
-    """`results_as_known` whose jobs end in that order; jobs and results go through pickle, as to a process.
-
-    kept: what was computed for a rank is taken again.
-    """
-    kept = {} if kept is None else kept
-
-    def results(executor: object, function: Any, jobs: Sequence[Any], **_: Any) -> Iterator[tuple[int, Any]]:
-        places = sorted(range(len(jobs)), key=lambda place: (*ends, *range(len(jobs))).index(place))
-        for place in places:
-            error = (lost or {}).get(place)
-            if isinstance(error, ClusterGone):
-                raise error
-            try:
-                path = jobs[place].paths[0]
-                if path not in kept:
-                    kept[path] = pickle.dumps(function(pickle.loads(pickle.dumps(jobs[place]))))
-                found = error or pickle.loads(kept[path])
-            except InputError as refused:
-                found = refused
-            yield place, found
-
-    return results
 
 
 def handed_out(
