@@ -168,8 +168,12 @@ class Cache:
 
     def note_trouble(self, error: OSError) -> None:
         """Remember the first reason for which something could not be kept; the work itself goes on."""
-        if not self.trouble:
-            self.trouble = error.strerror or type(error).__name__
+        self.tell_trouble(error.strerror or type(error).__name__)
+
+    def tell_trouble(self, why: str) -> None:
+        """The same of what another process could not keep; "" for nothing."""
+        if why and not self.trouble:
+            self.trouble = why
             if self.on_trouble is not None:
                 self.on_trouble(self.trouble)
 

@@ -91,6 +91,8 @@ def loaded_by_workers(
                 n_done += 1
                 if isinstance(found, RankDone):
                     ranks.done[target.path] = found
+                    if settings.cache is not None:
+                        settings.cache.tell_trouble(found.unkept)
                     note = note or (f"rank {target.rank}: {found.first}" if found.first else "")
                     yield place, found.loaded(target, golden)
                 else:

@@ -90,6 +90,7 @@ class RankDone:
 
     problems: of the dumps, unread: of the tensors. roles: as far as the rank alone tells, if no earlier step
     differs; None where that is for the others to say. first: the first origin's name, "" for none.
+    unkept: why results could not be kept, "" where they could.
     """
 
     rows: Rows
@@ -101,6 +102,7 @@ class RankDone:
     judged: Judged | None = None
     roles: Roles | None = None
     first: str = ""
+    unkept: str = ""
 
     def moved(self, move: Move) -> RankDone:
         """The same where another host names the folders otherwise."""
@@ -154,7 +156,16 @@ def compare_rank(job: RankJob) -> RankDone:
         first = ""
         if roles is not None and roles.origins:
             first = rows.pairing.name(rows.target, rows.golden, roles.origins[0].call)
-        done = replace(done, is_read=True, unread=tuple(unread), judged=judged, roles=roles, first=first)
+        unkept = job.cache.trouble if job.cache is not None else ""
+        done = replace(
+            done,
+            is_read=True,
+            unread=tuple(unread),
+            judged=judged,
+            roles=roles,
+            first=first,
+            unkept=unkept,
+        )
     rows.without_empty()
     return done
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core import cache as caching
+from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.many import hand_out
@@ -179,6 +182,24 @@ def test_progress_counts_ranks_and_names_the_first_difference(
     handed_out(monkeypatch, job, ends=(2, 1, 0, 3), progress=note)
     assert [n for n, _ in told] == [1, 2, 3, 4]
     assert told[0][1] == f"rank 2: {FAULT.place}"
+
+
+def test_workers_keep_what_they_measure_and_what_cannot_be_kept_is_told_once(
+    job: CapturePair, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    cache = Cache(tmp_path / "cache", on_trouble=lambda why: told.append(why))
+    assert answer(handed_out(monkeypatch, job, replace(SHARED, cache=cache))) == expected
+    assert cache.usage().n_entries == 4 and not told
+    assert answer(compare_captures(job, replace(ALONE, cache=cache))) == expected
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cache.clear()
+    monkeypatch.setattr(caching, "_write", full)
+    assert answer(handed_out(monkeypatch, job, replace(SHARED, cache=cache))) == expected
+    assert told == ["No space left on device"]
 
 
 def test_a_cancel_is_raised(job: CapturePair, monkeypatch: pytest.MonkeyPatch) -> None:
