@@ -47,13 +47,14 @@ def verdict_formatter(lang: Lang) -> Callable[[object], str]:
 
 
 def state_formatter(glyphs: Glyphs, lang: Lang) -> Callable[[object], str]:
-    """A state ("verdict role") as the role; where that is "ok", as the letter of the verdict."""
+    """A state ("verdict role") as the role; where that is "ok", as the verdict: a letter, or "unknown"."""
     role_text = role_formatter(glyphs, lang)
 
     def show(value: object) -> str:
         verdict, _, role = str(value).partition(" ")
-        if role == "ok":
+        if role == "ok" and verdict != "unknown":
             return glyphs.severity("ok" if verdict == "pass" else verdict)
+        role = verdict if role == "ok" else role
         return role_text(role)
 
     return show

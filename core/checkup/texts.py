@@ -38,7 +38,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "no-figure": ("not recorded", "未记录"),
     "no-cosine": ("no cosine: {reason}", "没有余弦：{reason}"),
     "no-pairs": ("no two versions that could be compared", "没有可以相互比较的两个版本"),
-    "no-golden": ("no golden capture beside it", "没有对应的 golden 采集"),
+    "no-golden": ("no golden capture beside it", "没有对应的标杆采集"),
     "no-serving": (
         "not recorded: mark ranges prefill and decode in the script, or write it into round.toml",
         "未记录：在脚本中标记 prefill 与 decode 区间，或写入 round.toml",
@@ -58,7 +58,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "missing-precision": ("no capture that can be compared", "没有可比较的采集"),
     "missing-golden": (
         "a golden capture to compare with: the same on GPU or CPU, or of the last right version",
-        "缺少用于比较的 golden 采集：GPU、CPU 或最后一个正确版本上的同样采集",
+        "缺少用于比较的标杆采集：GPU、CPU 或最后一个正确版本上的同样采集",
     ),
     "missing-overflow": ("no dump and no overflow record", "没有 dump 或溢出记录"),
     "missing-memory": ("no log of a sanitizer or of the runtime", "没有 sanitizer 或运行时日志"),

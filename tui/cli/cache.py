@@ -32,7 +32,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tensors": ("figures of tensors", "张量指标"),
     "view": ("what panes show", "各窗格的内容"),
     "other": ("others", "其他"),
-    "cleared": ("removed: {n} entries, {n_packs} packs", "已删除：条目 {n} 个，包 {n_packs} 个"),
+    "cleared": ("removed: {n} entr(y|ies), {n_packs} pack(s)", "已删除：条目 {n} 个，包 {n_packs} 个"),
 }
 
 _TIME = re.compile(r"(\d{1,9})([smhdw])", re.ASCII)
@@ -107,7 +107,7 @@ def seconds_of(text: str) -> float:
 
 
 def _megabytes(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:,.1f}"
+    return "<0.1" if 0 < size_bytes < 5e4 else f"{size_bytes / 1e6:,.1f}"
 
 
 def _moment(moment_s: float) -> str:

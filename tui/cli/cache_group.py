@@ -20,7 +20,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
 @cache_app.callback(invoke_without_command=True)
 def cache(context: typer.Context, as_json: JsonOption = False, lang: o.LangOption = None) -> int:
     """Folder, size, bound, and the entries by kind, with when the first and the last were used."""
-    context.obj = lang
+    context.obj = lang, as_json
     if context.invoked_subcommand is not None:
         return 0
     from .cache import show_cache
@@ -41,12 +41,13 @@ def cache_clear(
     """Remove all kept results, or those that nobody has used for long. Runs themselves are never touched."""
     from .cache import clear_cache
 
-    return clear_cache(o.chosen_lang(lang or context.obj), older_than, as_json=as_json)
+    group_lang, is_json = context.obj
+    return clear_cache(o.chosen_lang(lang or group_lang), older_than, as_json=as_json or is_json)
 
 
 @cache_app.command("path", short_help="Where it lies.")
-def cache_path(as_json: JsonOption = False) -> int:
+def cache_path(context: typer.Context, as_json: JsonOption = False) -> int:
     """The folder of the kept results, whether it is there or not."""
     from .cache import print_path
 
-    return print_path(as_json=as_json)
+    return print_path(as_json=as_json or context.obj[1])

@@ -45,7 +45,12 @@ def test_clearing_takes_what_is_old(cache: Cache, capsys: Capture) -> None:
     assert run(["cache", "clear", "--older-than", "7d", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"removed_entries": 1, "removed_packs": 0}
     assert cache.get("new") is not None and not old.exists()
-    assert run(["cache", "clear"]) == 0
+    assert run(["cache", "--lang", "en"]) == 0
+    assert "size    <0.1 MB" in capsys.readouterr().out, "some bytes are not none"
+    assert run(["cache", "clear", "--lang", "en"]) == 0
+    assert capsys.readouterr().out == "removed: 1 entry, 0 packs\n"
+    assert run(["cache", "--json", "clear"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"removed_entries": 0, "removed_packs": 0}
     assert [path.name for path in cache.folder.iterdir()] == ["mine.txt"]
 
 
