@@ -70,12 +70,25 @@ _WORDS: dict[str, tuple[str, str]] = {
     "plug-ins": ("asking plug-ins", "询问插件"),
     "look closer": ("looking closer", "细查"),
     "recheck": ("computing again", "重新计算"),
+    "scan": ("scanning", "扫描"),
+    "check": ("checking", "检查"),
+    "check-up": ("check-up", "体检"),
+    "sort": ("sorting", "排序"),
+    "filter": ("filtering", "过滤"),
+    "layers": ("finding layers", "归并各层"),
+    "pack": ("packing", "打包"),
+    "unpack": ("unpacking", "解包"),
     "calls": ("calls", "个调用"),
     "ranks": ("ranks", "个 rank"),
     "tensors": ("tensors", "个张量"),
     "entries": ("entries", "个条目"),
     "rows": ("rows", "行"),
     "files": ("files", "个文件"),
+    "texts": ("texts", "个文本"),
+    "kernels": ("kernels", "个 kernel"),
+    "sheets": ("sheets", "个工作表"),
+    "areas": ("areas", "个方面"),
+    "rounds": ("rounds", "轮"),
 }
 """Stages and units that are known here; others are shown as they are."""
 
@@ -117,11 +130,16 @@ def stage_text(progress: Progress, lang: Lang = "en") -> str:
     return _WORDS.get(progress.stage, (progress.stage, progress.stage))[1 if lang == "zh" else 0]
 
 
+def unit_text(progress: Progress, lang: Lang = "en") -> str:
+    """What is counted, in words; one that is not known here as it is."""
+    return _WORDS.get(progress.unit, (progress.unit, progress.unit))[1 if lang == "zh" else 0]
+
+
 def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> str:
     """'comparing: 1,200 of 3,000 tensors (400/s, 5 s left)', or with bytes where those are known:
     'comparing: 3.1 of 12.4 GB, 1.4 GB/s, 0:06 left'. elapsed_s: since the stage began."""
     at = 1 if lang == "zh" else 0
-    stage, unit = stage_text(progress, lang), _WORDS.get(progress.unit, (progress.unit, progress.unit))[at]
+    stage, unit = stage_text(progress, lang), unit_text(progress, lang)
     if progress.total_bytes is not None:
         return f"{stage}{(': ', '：')[at]}{bytes_text(progress, elapsed_s, lang)}"
     is_bytes = progress.unit == "bytes"

@@ -35,11 +35,12 @@ _Array = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 
 def kinds_of(found: Performance) -> tuple[TableKind, ...]:
-    """The tables that a round has, the one to show first in front."""
+    """The tables that a round has, the one to show first in front. Sums by type hold no single calls."""
     shown = found.shown
     kinds: list[TableKind] = []
     if shown is not None and shown.operators is not None:
-        kinds += BY_KINDS
+        has_calls = shown.operators.table is not None
+        kinds += [kind for kind in BY_KINDS if has_calls or kind != "call"]
     if found.kernels:
         kinds.append("kernels")
     if any(ranks.times for ranks in found.ranks):

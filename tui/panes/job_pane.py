@@ -18,7 +18,7 @@ from textual.worker import Worker, WorkerState, get_current_worker
 
 from npulse.core.findings import Problem, Report
 from npulse.core.kept.keeper import Keeper, keeper_of
-from npulse.core.progress import bytes_text, stage_text
+from npulse.core.progress import bytes_text, stage_text, unit_text
 from npulse.core.tails import Tails
 from npulse.core.text import Lang, safe_text
 
@@ -112,7 +112,7 @@ class JobPane(Pane):
         self._job: Worker[None] | None = None
         self._failure: tuple[Problem, ...] = ()
         self._began_s = 0.0
-        self._stage = ("", 0.0)  # what is being done, and since when
+        self._stage = ("", 0.0, 0)  # what is being done, since when, and how far it was
         self._following: Following | None = None
         self._is_look = False
         """Whether the job of the moment is a look: the rows stand, and only its end is shown."""
@@ -214,7 +214,7 @@ class JobPane(Pane):
 
     def _begin_job(self, run: Run, round_: Round, *, is_look: bool) -> None:
         self._began_s, self._is_look, self._is_due = monotonic(), is_look, False
-        self._stage = ("", 0.0)
+        self._stage = ("", 0.0, 0)
         if self._following is None:
             job = self.make_job(run, round_)
         else:
@@ -379,13 +379,15 @@ class JobPane(Pane):
 
     @on(Told)
     def _take_progress(self, message: Told) -> None:
-        now_s = monotonic()
-        elapsed_s = now_s - self._began_s
-        if message.progress.stage != self._stage[0]:
-            self._stage = message.progress.stage, now_s
-        if message.version == self.version and not (self._is_look and elapsed_s < QUIET_LOOK_S):
-            since_s = now_s - self._stage[1] if message.progress.total_bytes is not None else elapsed_s
-            self.tell(busy=progress_text(message.progress, max(since_s, 0.001), self.shell.lang))
+        if message.version != self.version:
+            return
+        now_s, progress = monotonic(), message.progress
+        stage, since_s, done = self._stage
+        if progress.stage != stage or progress.done < done:
+            since_s = now_s  # something else, or the same of another file or for the second time
+        self._stage = progress.stage, since_s, progress.done
+        if not self._is_look or now_s - self._began_s >= QUIET_LOOK_S:
+            self.tell(busy=progress_text(progress, now_s - since_s, self.shell.lang))
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """A job that was stopped or failed must say so: nobody waits for what will not come."""
@@ -420,14 +422,20 @@ class JobPane(Pane):
 
 
 def progress_text(progress: Progress, elapsed_s: float, lang: Lang = "en") -> str:
-    """Stage, how far, how fast; bytes as megabytes and with the time that is left, short."""
+    """Stage, how far, how fast; bytes with the time that is left. Short: it stands beside a path.
+
+    elapsed_s: since the stage began; right after that nobody says how fast it is.
+    """
+    stage, done, total = stage_text(progress, lang), progress.done, progress.total
+    if progress.unit == "bytes":
+        progress = replace(progress, done_bytes=done, total_bytes=total)
     if progress.total_bytes is not None:
-        return f"{stage_text(progress, lang)} {bytes_text(progress, elapsed_s, lang)}"
-    done, total, unit = progress.done, progress.total, progress.unit
-    rate = done / elapsed_s
-    if unit == "bytes":
-        of = "" if total is None else f"/{total / 1e6:,.1f}"
-        left = f" ~{(total - done) / rate:,.0f} s" if total is not None and rate and done < total else ""
-        return f"{progress.stage} {done / 1e6:,.1f}{of} MB {rate / 1e6:,.1f} MB/s{left}"
+        return f"{stage} {bytes_text(progress, elapsed_s, lang)}"
     of = "" if total is None else f"/{total:,}"
-    return f"{progress.stage} {done:,}{of} {unit} {rate:,.0f}/s"
+    amount = (
+        f"{done / 1e6:,.1f} MB" if progress.unit == "bytes" else f"{done:,}{of} {unit_text(progress, lang)}"
+    )
+    if elapsed_s < PROGRESS_PAUSE_S:
+        return f"{stage} {amount}"
+    rate = f"{done / elapsed_s / 1e6:,.1f} MB" if progress.unit == "bytes" else f"{done / elapsed_s:,.0f}"
+    return f"{stage} {amount} {rate}/s"

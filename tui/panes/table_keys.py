@@ -166,12 +166,13 @@ class TableKeys(JobPane):
     def _order_rows(self, table: Table, view: ViewState) -> None:
         worker = get_current_worker()
         began_s = told_s = monotonic()
+        lang = self.shell.lang
 
         def tell(progress: Progress) -> None:
             nonlocal told_s
             if monotonic() - told_s >= PROGRESS_PAUSE_S:
                 told_s = monotonic()
-                self.post_message(self.Ordering(view, progress_text(progress, max(told_s - began_s, 0.001))))
+                self.post_message(self.Ordering(view, progress_text(progress, told_s - began_s, lang)))
 
         try:
             order, trouble = order_rows(table, view, progress=tell, is_cancelled=lambda: worker.is_cancelled)

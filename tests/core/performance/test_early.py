@@ -73,3 +73,13 @@ def test_a_small_table_has_no_early_updates(tmp_path: Path) -> None:
     seen: list[str] = []
     look(run, selections(run, options)[-1], options, on_update=lambda one: seen.append(one.stage))
     assert seen == ["tables"]
+
+
+def test_sums_offer_no_single_calls(updates: list[Performance]) -> None:
+    """Under "single calls" stand single calls: sums by type have none, the first rows and the whole do."""
+    for one in updates:
+        view = performance_view(one, "en", "call")
+        assert one.shown is not None and one.shown.operators is not None
+        has_calls = one.shown.operators.table is not None
+        assert has_calls == ("call" in view.kinds) == (view.kind == "call")
+        assert not has_calls or {view.table.column("calls").value(row) for row in range(9)} == {1}

@@ -241,12 +241,14 @@ def test_a_line_of_folders(tmp_path: Path) -> None:
 
 def test_progress_in_bytes_is_short() -> None:
     read = Progress("read", 52_428_800, 104_857_600, "bytes")
-    assert progress_text(read, 4.0) == "read 52.4/104.9 MB 13.1 MB/s ~4 s"
-    assert progress_text(Progress("read", 0, 10**6, "bytes"), 1.0) == "read 0.0/1.0 MB 0.0 MB/s"
-    assert progress_text(Progress("read", 1_500_000, None, "bytes"), 1.0) == "read 1.5 MB 1.5 MB/s"
-    assert (
-        progress_text(Progress("scan", 2_000, 10_000, "tensors"), 2.0) == "scan 2,000/10,000 tensors 1,000/s"
-    )
+    assert progress_text(read, 4.0) == "reading 52.4 of 104.9 MB, 13.1 MB/s, 0:04 left"
+    assert progress_text(read, 4.0, "zh") == "读取 52.4 / 104.9 MB，13.1 MB/s，剩余 0:04"
+    assert progress_text(Progress("read", 0, 10**6, "bytes"), 1.0) == "reading 0.0 of 1.0 MB"
+    assert progress_text(Progress("read", 1_500_000, None, "bytes"), 1.0) == "reading 1.5 MB 1.5 MB/s"
+    scan = Progress("scan", 2_000, 10_000, "tensors")
+    assert progress_text(scan, 2.0) == "scanning 2,000/10,000 tensors 1,000/s"
+    assert progress_text(scan, 2.0, "zh") == "扫描 2,000/10,000 个张量 1,000/s"
+    assert progress_text(scan, 0.0) == "scanning 2,000/10,000 tensors", "nothing is known of how fast it is"
 
 
 def test_the_view_knows_a_site_by_its_key(tmp_path: Path) -> None:

@@ -137,12 +137,13 @@ class RankPage(Page["int | None"]):
 
         worker = get_current_worker()
         began_s = told_s = monotonic()
+        lang = self.shell.lang
 
         def tell(progress: Progress) -> None:
             nonlocal told_s
             if monotonic() - told_s >= PROGRESS_PAUSE_S:
                 told_s = monotonic()
-                self.post_message(self.Told(progress_text(progress, max(told_s - began_s, 0.001))))
+                self.post_message(self.Told(progress_text(progress, told_s - began_s, lang)))
 
         try:
             matrix = rank_matrix(

@@ -87,12 +87,13 @@ class TrendPage(Page["tuple[str, str] | None"]):
         from npulse.core.precision.pages.trend import trend
 
         worker, began_s, told_s = get_current_worker(), monotonic(), 0.0
+        lang = self.shell.lang
 
         def tell(progress: Progress) -> None:
             nonlocal told_s
             if monotonic() - told_s >= PROGRESS_PAUSE_S:
                 told_s = monotonic()
-                self.post_message(self.Told(progress_text(progress, max(told_s - began_s, 0.001))))
+                self.post_message(self.Told(progress_text(progress, told_s - began_s, lang)))
 
         def show(found: Trend) -> None:
             self.post_message(self.TrendReady(found, False))
