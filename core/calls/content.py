@@ -23,22 +23,22 @@ def producers(dump: Dump, content: npt.NDArray[np.int64]) -> npt.NDArray[np.int6
     """
     leaves = dump.leaves
     result = np.full(len(leaves.side), -1, np.int64)
-    latest: dict[int, int] = {}
+    rows = np.flatnonzero((content >= 0) & np.isin(leaves.side, (INPUT, KWARGS, OUTPUT)))
+    order = np.argsort(content[rows], kind="stable")
+    rows = rows[order]  # equal content together, in the order of execution
+    if not len(rows):
+        return result
+    places = np.arange(len(rows))
+    keys = content[rows]
+    is_new_content = np.append(True, keys[1:] != keys[:-1])
+    calls = leaves.call[rows]
+    is_new_call = is_new_content | np.append(True, calls[1:] != calls[:-1])
     # outputs of a call become visible behind its leaves: an in-place result must not feed itself
-    pending: list[tuple[int, int]] = []
-    current = -1
-    interesting = np.flatnonzero((content >= 0) & np.isin(leaves.side, (INPUT, KWARGS, OUTPUT)))
-    calls, sides = leaves.call[interesting].tolist(), leaves.side[interesting].tolist()
-    for row, call, side, key in zip(
-        interesting.tolist(), calls, sides, content[interesting].tolist(), strict=True
-    ):
-        if call != current:
-            latest.update(pending)
-            pending.clear()
-            current = call
-        result[row] = latest.get(key, -1)
-        if side == OUTPUT:
-            pending.append((key, row))
+    begin = np.maximum.accumulate(np.where(is_new_call, places, 0))
+    latest = np.maximum.accumulate(np.where(leaves.side[rows] == OUTPUT, places, -1))
+    made = np.append(-1, latest)[begin]
+    is_made = made >= np.maximum.accumulate(np.where(is_new_content, places, 0))
+    result[rows[is_made]] = rows[made[is_made]]
     return result
 
 

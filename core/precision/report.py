@@ -10,7 +10,7 @@ import numpy as np
 from npulse.core.calls.apis import HARMLESS
 from npulse.core.calls.clocks import time_before
 from npulse.core.findings import Finding, Related, Report, Verdict, merged, verdict_from
-from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.names import parse_name, without_number
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT
 from npulse.core.text import Lang, say
 
@@ -173,11 +173,16 @@ def last_output(rank: RankComparison) -> int:
 
 def _last_of(rank: RankComparison, candidates: Sequence[int]) -> int:
     """The last of these rows of which its call's API has something to say, -1 for none."""
+    told: dict[tuple[str, str], bool] = {}  # of entries, whose calls differ in nothing but their numbers
     for row in reversed(candidates):
         name = rank.rows.pairing.name(rank.target, rank.golden, int(rank.rows.pairing.row_call[row]))
-        parsed = parse_name(name)
-        is_forward = parsed.direction == "forward" or parsed.kind == "other" and rank.target.is_ordered
-        if is_forward and parsed.api not in HARMLESS:
+        entry = without_number(name)
+        is_telling = told.get(entry)
+        if is_telling is None:
+            parsed = parse_name(name)
+            is_forward = parsed.direction == "forward" or parsed.kind == "other" and rank.target.is_ordered
+            is_telling = told[entry] = is_forward and parsed.api not in HARMLESS
+        if is_telling:
             return row
     return -1
 

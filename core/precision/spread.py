@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from npulse.core.formats.msprobe.names import parse_name
+from npulse.core.formats.msprobe.names import parse_name, without_number
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT, TENSOR, Dump
 
 from .links import Links
@@ -84,16 +84,23 @@ class Spread:
 
 def _linked_share(dump: Dump, producers: npt.NDArray[np.int64]) -> float | None:
     """Share of the tensor inputs of forward APIs that an earlier call made; None without such inputs."""
-    is_api = np.fromiter(
-        ((n := parse_name(name)).kind == "api" and n.direction == "forward" for name in dump.calls.names),
-        np.bool_,
-        len(dump.calls.names),
-    )
+    names, told = dump.calls.names, dict[tuple[str, str], bool]()
+    is_api = np.fromiter((_is_forward_api(name, told) for name in names), np.bool_, len(names))
     leaves = dump.leaves
     given = (leaves.side == INPUT) & (leaves.kind == TENSOR) & is_api[leaves.call] if len(is_api) else None
     if given is None or not given.any():
         return None
     return float(np.mean(producers[given] >= 0))
+
+
+def _is_forward_api(name: str, told: dict[tuple[str, str], bool]) -> bool:
+    """told: of the entries before it, whose calls differ in nothing but their numbers."""
+    entry = without_number(name)
+    known = told.get(entry)
+    if known is None:
+        parsed = parse_name(name)
+        known = told[entry] = parsed.kind == "api" and parsed.direction == "forward"
+    return known
 
 
 def _extremes(dump: Dump, leaf: int) -> tuple[float, float] | None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from npulse.core.calls.content import inverse
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback
@@ -65,5 +67,5 @@ def _explained(rank: RankComparison) -> set[int]:
     """Calls of the target's dump that have a role in the comparison."""
     calls = rank.rows.pairing.target_call
     place = inverse(calls, len(rank.target.calls.names))
-    roles = rank.roles.call
-    return {call for call, at in enumerate(place.tolist()) if at >= 0 and roles[at] in (ORIGIN, INHERITED)}
+    has_role = np.append(np.isin(rank.roles.call, (ORIGIN, INHERITED)), False)  # the last for a call unpaired
+    return set(np.flatnonzero(has_role[place]).tolist())

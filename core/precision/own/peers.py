@@ -28,6 +28,8 @@ def check_peers(
     seen: list[Seen] = []
     for step in dict.fromkeys(one.step for one in captured):
         ranks = {one.rank: one for one in captured if one.step == step and one.rank is not None}
+        if len(ranks) < 2:
+            continue  # nobody to compare with
         groups = sorted({group for one in ranks.values() for group in _adding_up(one)})
         for group in groups:
             check(is_cancelled)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from npulse.core.calls.content import content_of, producers
 from npulse.core.formats.msprobe.dump import read_dump
+from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT
 from npulse.core.precision.compare import Settings, compare_captures
 from npulse.core.run.sides import pair_of
 
@@ -97,6 +99,25 @@ def test_the_latest_output_counts_and_no_call_feeds_itself(tmp_path: Path) -> No
 
 def test_nothing_in_a_dump(tmp_path: Path) -> None:
     assert links(tmp_path, {}) == {}
+
+
+def test_any_columns_link_as_a_walk_along_the_calls_does() -> None:
+    rng = np.random.default_rng(1)
+    n_linked = 0
+    for _ in range(300):
+        n = int(rng.integers(0, 40))
+        sides, calls = rng.integers(0, 6, n), np.sort(rng.integers(0, n // 3 + 1, n))
+        content = rng.integers(-1, int(rng.integers(1, 8)), n)
+        want = []
+        for row in range(n):
+            earlier = [p for p in range(row) if sides[p] == OUTPUT and content[p] == content[row]]
+            before = [p for p in earlier if calls[p] < calls[row]]
+            is_read = content[row] >= 0 and sides[row] in (INPUT, KWARGS, OUTPUT)
+            want.append(max(before, default=-1) if is_read else -1)
+        dump: Any = SimpleNamespace(leaves=SimpleNamespace(side=sides, call=calls))
+        assert producers(dump, content).tolist() == want
+        n_linked += sum(p >= 0 for p in want)
+    assert n_linked > 100
 
 
 def test_every_link_of_a_computed_network_is_the_true_one(tmp_path: Path) -> None:
