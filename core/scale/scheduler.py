@@ -237,7 +237,7 @@ def _scheduler(cluster: Cluster) -> Iterator[str]:
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # None asks for 8787, and warns on stderr where that is taken
     )
     try:
         yield str(started.scheduler_address)
