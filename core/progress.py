@@ -66,6 +66,7 @@ def paced(
 _WORDS: dict[str, tuple[str, str]] = {
     "discover": ("looking through the folder", "查看目录"),
     "read": ("reading", "读取"),
+    "analyse": ("analysing", "分析"),
     "compare": ("comparing", "比较"),
     "plug-ins": ("asking plug-ins", "询问插件"),
     "look closer": ("looking closer", "细查"),
@@ -89,6 +90,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "sheets": ("sheets", "个工作表"),
     "areas": ("areas", "个方面"),
     "rounds": ("rounds", "轮"),
+    "parts": ("parts", "项"),
 }
 """Stages and units that are known here; others are shown as they are."""
 

@@ -16,7 +16,14 @@ from npulse.core.formats.manifest import RoundRecord
 from npulse.core.formats.opprof.kernels import read_kernels
 from npulse.core.formats.opprof.records import KernelProfile
 from npulse.core.formats.profiling.session import Session, read_session
-from npulse.core.progress import IsCancelled, ProgressCallback, check, ignore_progress, never_cancelled
+from npulse.core.progress import (
+    IsCancelled,
+    Progress,
+    ProgressCallback,
+    check,
+    ignore_progress,
+    never_cancelled,
+)
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.selection import ranks_hint
 from npulse.core.tails import Tails
@@ -31,7 +38,7 @@ from .following import Kept, The, kept_in
 from .found import Analysed, OnUpdate, Performance, Stage
 from .loading import load_tables, with_timelines
 from .one_step import of_step, steps_in
-from .operators.analysis import operators_of
+from .operators.analysis import N_PARTS, operators_of
 from .operators.usable import usable
 from .order import ordered
 from .profile import Profile
@@ -43,6 +50,8 @@ from .texts import TEXTS
 from .wall.analysis import analyse_wall
 from .wall.bottleneck import Answer
 
+_LARGE_ROWS = 100_000
+"""A smaller operator table is analysed before anybody could read how far that is."""
 MadeT = TypeVar("MadeT")
 Earlier = Sequence[tuple[str, tuple[Artifact, ...]]]
 
@@ -76,7 +85,9 @@ class _Work:
         """What is said of a profile; made once, however often there is an update, or a look at it."""
 
         def make() -> Analysed:
-            return analysed(profile, self.settings, record)
+            return analysed(
+                profile, self.settings, record, progress=self.progress, is_cancelled=self.is_cancelled
+            )
 
         done = self._done.get(id(profile))
         if done is None or done[0] is not profile:
@@ -247,14 +258,35 @@ def _placed(problem: Problem) -> str:
     return f"{place}: {problem.message}"
 
 
-def analysed(profile: Profile, settings: Settings, record: RoundRecord | None = None) -> Analysed:
-    """One profile with all that is said of it alone."""
+def analysed(
+    profile: Profile,
+    settings: Settings,
+    record: RoundRecord | None = None,
+    *,
+    progress: ProgressCallback = ignore_progress,
+    is_cancelled: IsCancelled = never_cancelled,
+) -> Analysed:
+    """One profile with all that is said of it alone. progress: of a large one, part by part.
+
+    Raises Cancelled.
+    """
     if settings.step is not None:
         profile = of_step(profile, settings.step)
+    is_large = profile.operators is not None and profile.operators.n_rows >= _LARGE_ROWS
+    n_done = 0
+
+    def between() -> None:
+        nonlocal n_done
+        check(is_cancelled)
+        if is_large:
+            progress(Progress("analyse", n_done, N_PARTS + 1, "parts"))
+        n_done += 1
+
+    between()
     used = usable(profile.operators) if profile.operators is not None else None
     wall = analyse_wall(profile, used.rows if used is not None else None, settings.criteria, record)
     wall_ns = wall.wall.wall_ns if wall.wall is not None else None
-    return Analysed(profile, operators_of(profile, used, wall_ns, settings.criteria), wall)
+    return Analysed(profile, operators_of(profile, used, wall_ns, settings.criteria, between), wall)
 
 
 def _together(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from npulse.core.formats.profiling.operators import OperatorTable
@@ -11,15 +11,17 @@ from npulse.core.formats.profiling.records import TypeTotal
 from ..advice import Advice
 from ..criteria import Criteria
 from ..profile import Profile
-from .bound import group_bounds
+from .bound import call_bounds, group_bounds
 from .classes import classes_of
 from .gone import Gone, Groups, with_gone
 from .moved_bytes import moved_of
-from .patterns import advice_of_patterns
+from .patterns import N_PATTERNS, advice_of_patterns
 from .shares import Part, Spread, spread_of, sums_by_core, sums_by_core_of_totals
 from .top import By, top, top_of_totals
 from .top_advice import advice_of_top
 from .usable import Usable
+
+N_PARTS = N_PATTERNS + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,19 @@ class Operators:
 
 
 def operators_of(
-    profile: Profile, used: Usable | None, wall_ns: int | None, criteria: Criteria
+    profile: Profile,
+    used: Usable | None,
+    wall_ns: int | None,
+    criteria: Criteria,
+    between: Callable[[], None] = lambda: None,
 ) -> Operators | None:
-    """None where the profile has neither rows nor sums. wall_ns: of the profile, where it is known."""
+    """None where the profile has neither rows nor sums. wall_ns: of the profile, where it is known.
+    between: called between the parts of the work, `N_PARTS` times for a table; what it raises ends it."""
     table = profile.operators
     if table is not None and used is not None and table.n_rows:
+        between()
         types = _of_table(table, used, "type", wall_ns, criteria.bound_ratio)
+        between()
         limits = {
             "concentrated_percent": criteria.concentrated_percent,
             "scattered_percent": criteria.scattered_percent,
@@ -93,7 +102,7 @@ def operators_of(
                 moved=types.moved,
                 spread=found.spread,
             ),
-            *advice_of_patterns(profile, used, criteria),
+            *advice_of_patterns(profile, used, criteria, between),
         )
         if profile.gone is not None:
             found = replace(found, types=with_gone(types, profile.gone, "type"), gone=profile.gone)
@@ -115,10 +124,12 @@ def operators_of(
 
 def _of_table(table: OperatorTable, used: Usable, by: By, wall_ns: int | None, bound_ratio: float) -> Groups:
     found = top(table, used, by, wall_ns)
-    bounds = group_bounds(table, used, found, bound_ratio)
-    classes = classes_of(found, bounds.ratios)
-    if by == "call":  # the table says them itself: eight numbers a call need not be held twice
-        bounds = replace(bounds, ratios=bounds.ratios[:0])
+    if by == "call":
+        bounds, by_pipes = call_bounds(table, found, bound_ratio)
+        classes = classes_of(found, by_pipes=by_pipes)
+    else:
+        bounds = group_bounds(table, used, found, bound_ratio)
+        classes = classes_of(found, bounds.ratios)
     return Groups(found, classes, bounds, moved_of(table, used, found))
 
 

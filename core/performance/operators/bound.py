@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from npulse.core.formats.profiling.operators import OperatorTable
 
+from .classes import class_by_pipes
 from .top import Top
 from .usable import Usable
 
@@ -28,6 +29,7 @@ _DIGITS = 9  # ratios have three: the error of a sum of floats decides nothing
 _MAX_RATIO = 100.0  # noise makes 1.1 of 1
 _MAX_VALUE = 1e6
 _SIDES = ("", "aic_", "aiv_")
+_CALLS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,43 @@ def row_bounds(table: OperatorTable, limit: float = 0.8) -> RowBounds:
 def group_bounds(table: OperatorTable, usable: Usable, top: Top, limit: float = 0.8) -> GroupBounds:
     """The bounds of the groups of a top made of this table. Cost: a pass over each recorded pipe."""
     groups = top.group_of(table.n_rows)
-    n = len(top)
     rows = np.flatnonzero(groups >= 0)
-    groups = groups[rows]
+    return _bounds(table, rows, groups[rows], len(top), limit)
+
+
+def call_bounds(
+    table: OperatorTable, top: Top, limit: float = 0.8
+) -> tuple[GroupBounds, npt.NDArray[np.int8]]:
+    """The same where each group is one call, and the class that its pipes say (`classes.class_by_pipes`).
+
+    Part by part, without the ratios themselves, which the table says: in full width a million calls would
+    have some 200 MB of them.
+    """
+    n = len(top)
+    found = GroupBounds(
+        np.zeros((0, len(PIPES))),
+        np.empty(n, np.int8),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n) if "memory_bound" in table.arrays else np.broadcast_to(np.nan, n),
+    )
+    names = ["code", "highest", "measured_ns", "utilization_percent", "used_ns"]
+    names += ["memory_bound"] if "memory_bound" in table.arrays else []
+    by_pipes = np.empty(n, np.int8)
+    for start in range(0, n, _CALLS_AT_ONCE):
+        part = slice(start, min(start + _CALLS_AT_ONCE, n))
+        places = np.arange(part.stop - start)
+        one = _bounds(table.taken(top.order[part]), places, places, len(places), limit)
+        for name in names:
+            getattr(found, name)[part] = getattr(one, name)
+        by_pipes[part] = class_by_pipes(one.ratios)
+    return found, by_pipes
+
+
+def _bounds(table: OperatorTable, rows: Integers, groups: Integers, n: int, limit: float) -> GroupBounds:
+    """groups: of each of these rows, 0 to n - 1."""
     times = table.values("duration_ns")[rows].astype(np.float64)
     columns = [pipe_ratio(table, pipe) for pipe in PIPES]
     is_measured = np.zeros(len(rows), np.bool_)

@@ -108,8 +108,11 @@ def class_of(op_type: str, core_type: str = "") -> int:
     return VECTOR if _VECTOR.match(name) else UNKNOWN
 
 
-def classes_of(top: Top, ratios: npt.NDArray[np.float64] | None = None) -> Classes:
-    """The class of each group. ratios: (groups, pipes) as `bound.group_bounds` gives them, None without."""
+def classes_of(
+    top: Top, ratios: npt.NDArray[np.float64] | None = None, by_pipes: Codes | None = None
+) -> Classes:
+    """The class of each group. ratios: (groups, pipes) as `bound.group_bounds` gives them, None without.
+    by_pipes: what they say, where it is known already (`bound.call_bounds`)."""
     n = len(top)
     by_type = np.full(n, UNKNOWN, np.int8)
     by_core = np.full(n, UNKNOWN, np.int8)
@@ -121,7 +124,8 @@ def classes_of(top: Top, ratios: npt.NDArray[np.float64] | None = None) -> Class
     for number, core in enumerate(cores):
         if core in _VECTOR_CORES or core in _CUBE_MIX:
             by_core[top.core == number] = VECTOR if core in _VECTOR_CORES else CUBE
-    by_pipes = np.full(n, UNKNOWN, np.int8) if ratios is None else class_by_pipes(ratios)
+    if by_pipes is None:
+        by_pipes = np.full(n, UNKNOWN, np.int8) if ratios is None else class_by_pipes(ratios)
     code, basis = by_type.copy(), np.zeros(n, np.int8)
     rest: tuple[tuple[int, Codes], ...] = ((2, by_pipes), (1, by_core))
     for place, other in rest:

@@ -6,9 +6,10 @@ What is told is counted again exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ _CANDIDATES = 40
 """Windows of each length that are looked at again; rotations and parts of one loop are many."""
 _BITS = (14, 18, 22)
 _MAX_EXACT = 40  # windows that are counted again
+_AT_ONCE = 1 << 19  # windows that are counted at once
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,35 +85,39 @@ def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequenc
     if taken is None:
         taken = np.zeros(len(order), np.bool_)
     part = calls.core[order] != AI_CPU  # what is there waits for another processor: a sequence ends
-    streams = calls.values("stream")[order]
+    streams = _narrow(calls.values("stream")[order])
     n = len(order)
     if n < MIN_LENGTH * MIN_REPEATS:
         return []
-    kinds = calls.kind[order].astype(np.int64)
+    kinds = calls.kind[order]
     starts, durations = calls.start_ns[order], calls.duration_ns[order]
-    busy = np.concatenate(([0], np.cumsum(durations)))
+    busy = _summed(durations)
     moved, worked = _moves(calls, order)
-    moves, works = np.concatenate(([0.0], np.cumsum(moved))), np.concatenate(([0.0], np.cumsum(worked)))
+    moves, works = _summed(moved), _summed(worked)
+    del moved, worked
     unusable = _counted(~part | (kinds < 0))
     covered = taken.copy()
     fused = _counted(covered)
     ends = starts + durations
-    idle = idle_before(calls)
     limit_ns = calls.wall_ns * MIN_PERCENT / 100
     is_heavy = calls.marked("kind", [any(word in kind.lower() for word in _HEAVY) for kind in calls.kinds])[
         order
     ]
     heavy = _counted(is_heavy)
-    del durations, moved, worked, part, is_heavy  # a million kernels: each of them is 8 MB
+    del durations, part, is_heavy  # a million kernels: times are 8 MB each
     spans = _Spans(streams, unusable, heavy, starts, ends, busy, moves, works)
-    hashes = _scattered(kinds)
-    rolling = hashes
+    hashes = _scattered(np.arange(NONE, len(calls.kinds)))
+    rolling = hashes[kinds - NONE]
     candidates: list[tuple[float, int, int]] = []
     for length in range(2, MAX_LENGTH + 1):
         if n - length + 1 < MIN_REPEATS:
             break
-        rolling = rolling[: n - length + 1] * np.uint64(0x9E3779B97F4A7C15) + hashes[length - 1 :]
+        rolling = rolling[: n - length + 1]
+        rolling *= np.uint64(0x9E3779B97F4A7C15)
+        rolling += hashes[kinds[length - 1 :] - NONE]
         candidates += _candidates(spans, rolling, length, limit_ns)
+    del rolling
+    idle = idle_before(calls)
     # windows that overlap themselves were counted too often: their time is known once they are looked at
     heap = [(-wall, -length, place) for wall, length, place in candidates]
     heapify(heap)
@@ -168,7 +174,7 @@ def _measured(
 class _Spans:
     """Per kernel of the stream order, or summed up to it (one element more): what a window is judged by."""
 
-    streams: Integers
+    streams: npt.NDArray[Any]
     unusable: npt.NDArray[np.int32]
     heavy: npt.NDArray[np.int32]
     starts: Integers
@@ -193,24 +199,24 @@ def _candidates(
         size = (1 << bits) + 1  # the last one is for windows that do not count
         buckets = (rolling >> np.uint64(64 - bits)).astype(np.int32)
         np.putmask(buckets, ~fine, size - 1)
-        counts = np.bincount(buckets, minlength=size)
+        counts = _binned(buckets, size)
         counts[-1] = 0
         if 8 * np.count_nonzero(counts) < size:
             break
-    walls = np.bincount(buckets, weights=spans.ends[length - 1 :] - spans.starts[:m], minlength=size)
+    walls = _binned(buckets, size, lambda part: spans.ends[length - 1 :][part] - spans.starts[:m][part])
     many = (counts >= MIN_REPEATS) & (walls > limit_ns)
     if not many.any():
         return []
-    busy = np.bincount(buckets, weights=spans.busy[length:] - spans.busy[:m], minlength=size)
+    busy = _binned(buckets, size, lambda part: spans.busy[length:][part] - spans.busy[:m][part])
     is_bound = many & (busy < HOST_BOUND * walls)
     if len(spans.works) and spans.works[-1] > 0:
         is_light = spans.heavy[length:] == spans.heavy[:m]
-        moves = np.bincount(
-            buckets, weights=(spans.moves[length:] - spans.moves[:m]) * is_light, minlength=size
-        )
-        works = np.bincount(
-            buckets, weights=(spans.works[length:] - spans.works[:m]) * is_light, minlength=size
-        )
+
+        def light(sums: Floats) -> Callable[[slice], Floats]:
+            return lambda part: (sums[length:][part] - sums[:m][part]) * is_light[part]
+
+        moves = _binned(buckets, size, light(spans.moves))
+        works = _binned(buckets, size, light(spans.works))
         is_bound |= many & (works > 0) & (moves > MTE_BOUND * works)
     best = np.flatnonzero(is_bound)
     best = best[np.argsort(-walls[best], kind="stable")[:_CANDIDATES]]
@@ -330,6 +336,34 @@ def _counted(flags: Flags) -> npt.NDArray[np.int32]:
     return found
 
 
+def _summed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The sum before each element, and of all: one element more, of the same kind."""
+    found = np.zeros(len(values) + 1, values.dtype)
+    np.cumsum(values, out=found[1:])
+    return found
+
+
+def _narrow(streams: Integers) -> npt.NDArray[Any]:
+    """The same numbers in 32 bits where they fit: they are only held against each other."""
+    limits = np.iinfo(np.int32)
+    fits = not len(streams) or (limits.min <= int(streams.min()) and int(streams.max()) <= limits.max)
+    return streams.astype(np.int32) if fits else streams
+
+
+def _binned(
+    buckets: npt.NDArray[np.int32], size: int, weights: Callable[[slice], npt.NDArray[Any]] | None = None
+) -> npt.NDArray[Any]:
+    """How many windows each bucket has, or the sum of their weights. weights: of a part of the windows: those
+    of all of them would be three more arrays as long as the table."""
+    first = slice(0, _AT_ONCE)
+    found = np.bincount(buckets[first], None if weights is None else weights(first), size)
+    for start in range(_AT_ONCE, len(buckets), _AT_ONCE):
+        part = slice(start, min(start + _AT_ONCE, len(buckets)))
+        # in the order of the windows, as bincount adds: floats of many parts come out as those of one
+        np.add.at(found, buckets[part], 1 if weights is None else weights(part).astype(np.float64))
+    return found
+
+
 def _scattered(kinds: Integers) -> npt.NDArray[np.uint64]:
     """A number of 64 bits a type."""
     mixed = (kinds + 2).astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9)
@@ -351,7 +385,10 @@ def _is_part(codes: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def _places(
-    kinds: Integers, streams: Integers, unusable: npt.NDArray[np.int32], codes: tuple[int, ...]
+    kinds: npt.NDArray[np.int32],
+    streams: npt.NDArray[Any],
+    unusable: npt.NDArray[np.int32],
+    codes: tuple[int, ...],
 ) -> Integers:
     """Where a sequence begins, exactly; of places that overlap the first ones."""
     length = len(codes)

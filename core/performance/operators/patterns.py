@@ -59,11 +59,18 @@ _ONE_BY_ONE: tuple[Callable[[Calls, Criteria], Iterator[Advice]], ...] = (
 )
 
 
-def advice_of_patterns(profile: Profile, usable: Usable, criteria: Criteria) -> Iterator[Advice]:
+N_PATTERNS = len(_ONE_BY_ONE) + 2
+"""So often `between` is called."""
+
+
+def advice_of_patterns(
+    profile: Profile, usable: Usable, criteria: Criteria, between: Callable[[], None] = lambda: None
+) -> Iterator[Advice]:
     """All advice about the operator table of a profile; none where it has no table or no usable row.
 
     Costs are device time (`Advice.cost_ns`), for gaps idle time of the device: never more than the wall time
-    that the same profile has. Linear in the rows; a million take less than a second.
+    that the same profile has. Linear in the rows; a million take less than a second. between: called before
+    each pattern; what it raises ends the work.
     """
     if profile.operators is None:
         return
@@ -71,9 +78,12 @@ def advice_of_patterns(profile: Profile, usable: Usable, criteria: Criteria) -> 
     if not len(calls):
         return
     for advice_of in _ONE_BY_ONE:
+        between()
         yield from advice_of(calls, criteria)
+    between()
     sequences = sequences_of(calls)
     yield from fused_advice(calls, sequences, criteria)
+    between()
     yield from fusible_advice(calls, sequences, criteria)
     yield from unknown_advice(calls)
 

@@ -108,8 +108,11 @@ def _are_artefacts(work: DeviceWork, idle: Intervals) -> Flags:
     return flags
 
 
-def lanes_of(work: DeviceWork, communication: Intervals, copies: Intervals) -> tuple[tuple[Lane, ...], int]:
-    """Streams with kernels, the busiest first, then one lane for collectives and one for copies."""
+def lanes_of(
+    work: DeviceWork, compute: Intervals, communication: Intervals, copies: Intervals
+) -> tuple[tuple[Lane, ...], int]:
+    """Streams with kernels, the busiest first, then one lane for collectives and one for copies. compute: of
+    all streams together, which is that of a stream that is the only one."""
     rows = np.flatnonzero(work.role == KERNEL)
     rows = rows[np.argsort(work.stream[rows], kind="stable")]
     numbers, firsts = np.unique(work.stream[rows], return_index=True)
@@ -118,7 +121,7 @@ def lanes_of(work: DeviceWork, communication: Intervals, copies: Intervals) -> t
     lanes = []
     for i in np.lexsort((numbers, -sums))[:MAX_LANES]:
         part = rows[firsts[i] : firsts[i] + counts[i]]
-        busy = union(work.start_ns[part], work.duration_ns[part])
+        busy = compute if len(numbers) == 1 else union(work.start_ns[part], work.duration_ns[part])
         lanes.append(Lane("compute", int(numbers[i]), busy, int(counts[i])))
     if len(communication):
         n = int((work.role == COMMUNICATION).sum())

@@ -75,12 +75,13 @@ def wall_of_work(
     compute = union_of(work, work.role == KERNEL)
     communication = union_of(work, work.role == COMMUNICATION)
     copies = union_of(work, work.role == COPY)
-    busy = union_of(work, is_busy)
+    # without collectives both are the same intervals, and held once: a large table has millions of them
+    busy = union_of(work, is_busy) if len(communication) else compute
     start_ns, end_ns = int(work.start_ns[is_busy].min()), int(work.end_ns[is_busy].max())
     idle = gaps(busy, start_ns, end_ns)
     overlapped_ns = overlap(compute, communication).total_ns
     found = gaps_of(work, is_busy, idle)
-    lanes, n_lanes = lanes_of(work, communication, copies)
+    lanes, n_lanes = lanes_of(work, compute, communication, copies)
     return Wall(
         source=source,
         artifact=artifact,

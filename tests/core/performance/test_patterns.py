@@ -13,16 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npulse.core.errors import Cancelled
 from npulse.core.findings import Location
 from npulse.core.formats.profiling.type_names import without_variant
+from npulse.core.performance import analyse
 from npulse.core.performance.advice import Advice
-from npulse.core.performance.criteria import Criteria
+from npulse.core.performance.analyse import analysed
+from npulse.core.performance.criteria import Criteria, Settings
 from npulse.core.performance.operators.calls import calls_of, groups_of
 from npulse.core.performance.operators.patterns import advice_of_patterns
 from npulse.core.performance.operators.rules_patterns import RULES
 from npulse.core.performance.operators.texts_patterns import TEXTS
 from npulse.core.performance.operators.usable import usable
 from npulse.core.performance.profile import Profile
+from npulse.core.progress import Progress
 
 from .made_tables import COLUMNS, Row, advice_from, profile_of, table_of
 
@@ -252,3 +256,25 @@ def test_a_million_rows() -> None:
     found = list(advice_of_patterns(profile_of(table), used, Criteria()))
     assert time.process_time() - start < 2
     assert len(found) > 4
+
+
+def test_a_large_table_tells_its_parts_and_can_be_stopped_between_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    profile = profile_of(table_of([{"type": kind, "us": 10} for kind in ("MatMulV2", "Cast", "MatMulV2")]))
+    told: list[Progress] = []
+    analysed(profile, Settings(), progress=told.append)
+    assert told == []  # of a small one nobody could read it
+    monkeypatch.setattr(analyse, "_LARGE_ROWS", 3)
+    analysed(profile, Settings(), progress=told.append)
+    assert [one.done for one in told] == list(range(told[0].total or 0))
+    n_asked = 0
+
+    def is_cancelled() -> bool:
+        nonlocal n_asked
+        n_asked += 1
+        return n_asked == 5
+
+    with pytest.raises(Cancelled):
+        analysed(profile, Settings(), is_cancelled=is_cancelled)
+    assert n_asked == 5

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npulse.core.performance.operators import fusible
 from npulse.core.performance.operators.fused import sequences_of
 from npulse.core.performance.operators.fusible import repeated_sequences
 
@@ -253,3 +254,13 @@ def test_many_different_windows_do_not_hide_one() -> None:
     (advice,) = advice_from(rows)["fusible-sequence"]
     assert advice.figures["operators"] == "Exp - Sub - Pad - Tanh"
     assert advice.figures["n_repeats"] == 30
+
+
+def test_windows_counted_in_parts_are_summed_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusible, "_AT_ONCE", 7)
+    rng = np.random.default_rng(3)
+    buckets = rng.integers(0, 5, 40).astype(np.int32)
+    weights = rng.random(40) * 10.0 ** rng.integers(-8, 8, 40)
+    assert fusible._binned(buckets, 6).tolist() == np.bincount(buckets, minlength=6).tolist()
+    summed = fusible._binned(buckets, 6, lambda part: weights[part])
+    assert summed.tolist() == np.bincount(buckets, weights, 6).tolist()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.performance.chips import chip_of
+from npulse.core.performance.operators import bound as bound_module
 from npulse.core.performance.operators.aicore_rules import (
     Axis,
     attention_axes,
@@ -22,6 +23,7 @@ from npulse.core.performance.operators.bound import (
     BOUNDS,
     PIPES,
     GroupBounds,
+    call_bounds,
     group_bounds,
     pipe_ratio,
     row_bounds,
@@ -464,3 +466,25 @@ def test_chips(name: str, expected: str | None, peak: float | None) -> None:
     chip = chip_of(name)
     assert (None if chip is None else chip.name) == expected
     assert (None if chip is None else chip.memory_gb_per_s) == peak
+
+
+@pytest.mark.parametrize("memory_bound", [{}, {"memory_bound": 1.5}])
+def test_calls_part_by_part_are_as_groups_of_one(
+    monkeypatch: pytest.MonkeyPatch, memory_bound: dict[str, object]
+) -> None:
+    monkeypatch.setattr(bound_module, "_CALLS_AT_ONCE", 3)
+    ratios = [aic(0.9, 0.2), aiv(0.1, 0.95, 0.2), aiv("N/A", "N/A", "N/A"), aic(0.3, 0.4)]
+    rows = [
+        row("MatMulV2", (7 * i) % 5, 100 * i, utilization=10 * i, **ratios[i % 4], **memory_bound)
+        for i in range(8)
+    ]
+    table = table_of(rows)
+    used = usable(table)
+    found = top(table, used, "call")
+    whole = group_bounds(table, used, found)
+    parts, by_pipes = call_bounds(table, found)
+    assert parts.ratios.shape == (0, len(PIPES))
+    for name in ("code", "highest", "measured_ns", "utilization_percent", "used_ns", "memory_bound"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    assert by_pipes.tolist() == class_by_pipes(whole.ratios).tolist()
+    assert len(set(parts.code.tolist())) > 2
