@@ -231,7 +231,7 @@ class _Reading:
                     followed.append(artifact)
                     continue
                 log = FaultLog(artifact.path, self._root, artifact.kind, artifact.relative)
-                for faults in log.faults(tell, self._is_cancelled):
+                for faults in log.batches(tell, self._is_cancelled):
                     for fault in faults:
                         self._told.add(fault, len(self.trusts))
                     if monotonic() >= update_at:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeVar
 
+from .again import Again
 from .faults import Access, Fault, Frame
 
 T = TypeVar("T")
@@ -84,6 +85,41 @@ class Building:
         for access in fault.accesses:
             self._add_access(fault, access, place)
         return is_kept
+
+    def count(self, again: Again, log: int) -> None:
+        """As `add`, for one that is not kept whole and stands behind all others of its log."""
+        _, size, address, _, device, pc, serial, line, byte, _ = again.numbers
+        like = again.like
+        self.n += 1
+        if like.artifact not in self.artifacts and len(self.artifacts) < MAX_DISTINCT:
+            self.artifacts[like.artifact] = log
+        if line > self.last_line:
+            self.last_line = line
+        if size is not None:
+            known = self.sizes.get(size)
+            if known is not None:
+                self.sizes[size] = known[0] + 1, known[1]
+            elif len(self.sizes) < MAX_RANGES:
+                self.sizes[size] = 1, (log, byte, line, like.tool, like.kind)
+        if address is not None:
+            span = self.address
+            if span is None or not span[0] <= address <= span[1]:
+                self.address = _wider(span, address)
+        span = self.serial
+        if span is None or not span[0] <= serial <= span[1]:
+            self.serial = _wider(span, serial)
+        if self.earliest is None or serial < self.earliest[0]:
+            self._note_serial(serial, (log, byte, line, like.tool, like.kind), again.fault())
+        if len(self.devices) < MAX_DISTINCT:
+            self.devices.add(device)
+        if len(self.pcs) < MAX_DISTINCT:
+            self.pcs.add(pc)
+        for cores in again.cores:
+            begun = self.cores.get(cores.core_type)
+            if begun is None:
+                self._add_cores(cores.core_type, cores.ranges, (log, byte, line, like.tool, like.kind))
+            elif len(begun[1]) < MAX_RANGES:
+                begun[1].update(cores.ranges)
 
     def take(self, other: Building, log: int, named: Callable[[Fault], Fault], n_room: int) -> int:
         """All that another one of the same site has of one log; how many more are kept whole."""

@@ -41,7 +41,7 @@ class Followed:
     def feed(self, raw: bytes, /) -> None:
         """The next bytes."""
         self._n_bytes += len(raw)
-        for fault in self._log.feed(raw):
+        for fault in self._log.take(raw):
             self.told.add(fault)
 
     def end(self, *, is_growing: bool) -> LogEnd:

@@ -20,7 +20,6 @@ from npulse.core.formats.memory_texts import MemoryTextReader
 from npulse.core.formats.memscope import MemscopeTable, read_memscope
 from npulse.core.formats.memscope_console import MemscopeConsoleReader, MemscopeNote
 from npulse.core.formats.mssanitizer.reader import Reader as SanitizerReader
-from npulse.core.formats.mssanitizer.records import Record
 from npulse.core.formats.plog.reader import PlogReader
 from npulse.core.formats.plog.records import PythonError
 from npulse.core.progress import (
@@ -32,6 +31,7 @@ from npulse.core.progress import (
     never_cancelled,
 )
 
+from .again import Again, byte_of, whole
 from .faults import Fault, LogSummary, LogTrust, Tool
 from .report_lines import ReportLines
 from .tools import hostsan, memscope, msdebug, mssanitizer, overlaps, plog
@@ -83,7 +83,7 @@ class TextLog:
         self._texts = MemoryTextReader(artifact)
         self._memscope = MemscopeConsoleReader(artifact)
         self._session = msdebug.Session(artifact, is_one=kind in _SESSION_KINDS)
-        self._stacks = mssanitizer.stacks()
+        self._of_sanitizer = mssanitizer.Faults(artifact)
         self._lines = ReportLines()
         self._tools: dict[str, None] = {}
         self._sums: list[LogSummary] = []  # of msMemScope
@@ -92,7 +92,11 @@ class TextLog:
 
     def feed(self, chunk: bytes) -> list[Fault]:
         """The next bytes; the faults that are complete with them. ValueError after `finish`."""
-        found = self._from_sanitizer(self._sanitizer.feed(chunk))
+        return list(whole(self.take(chunk)))
+
+    def take(self, chunk: bytes) -> list[Fault | Again]:
+        """As `feed`; faults that repeat another one but for their numbers are given as these."""
+        found = self._of_sanitizer.of(self._sanitizer.take(chunk))
         others = [hostsan.fault_of(record, self._artifact) for record in self._host.feed(chunk)]
         records, texts, notes = [], [], []
         for piece, may_hold_others in self._lines.split(chunk):
@@ -114,22 +118,22 @@ class TextLog:
         if self._is_finished:
             return []
         self._is_finished = True
-        found = self._from_sanitizer(self._sanitizer.finish())
+        found = self._of_sanitizer.of(self._sanitizer.finish())
         others = [hostsan.fault_of(record, self._artifact) for record in self._host.finish()]
         others += overlaps.settled(self._plog.finish(), self._texts.finish(), self._artifact)
         others += self._from_memscope(self._memscope.finish())
         others += self._session.finish()
-        return self._in_order(found, others)
+        return list(whole(self._in_order(found, others)))
 
     def pending(self) -> list[Fault]:
         """What is whole and only waits for the end of the log, which goes on as if nobody had asked."""
-        found = self._from_sanitizer(self._sanitizer.unfinished())
+        found = self._of_sanitizer.of(self._sanitizer.unfinished())
         others = [hostsan.fault_of(record, self._artifact) for record in self._host.pending]
         told = [one for one in self._plog.pending() if not isinstance(one, PythonError)]  # no error as yet
         others += overlaps.settled(told, (), self._artifact)
         others += self._session.pending()
-        whole = [fault for fault in (*found, *others) if not fault.is_cut]
-        return sorted(whole, key=lambda fault: fault.byte)
+        ended = [fault for fault in (*whole(found), *others) if not fault.is_cut]
+        return sorted(ended, key=lambda fault: fault.byte)
 
     def lose(self, gap: str) -> None:
         """Note that bytes of the log are missing, for the reason given: "unreadable", "cut-off"."""
@@ -189,10 +193,6 @@ class TextLog:
 
     # ---- records to faults ----
 
-    def _from_sanitizer(self, records: list[Record]) -> list[Fault]:
-        artifact, stacks = self._artifact, self._stacks
-        return [mssanitizer.fault_of(record, artifact, stacks) for record in records]
-
     def _from_memscope(self, notes: Iterable[MemscopeNote]) -> list[Fault]:
         found: list[Fault] = []
         for note in notes:
@@ -205,14 +205,14 @@ class TextLog:
                 found.append(fault)
         return found
 
-    def _in_order(self, found: list[Fault], others: list[Fault]) -> list[Fault]:
+    def _in_order(self, found: list[Fault | Again], others: list[Fault]) -> list[Fault | Again]:
         """All faults of one step by their place; msSanitizer's alone are left as they come."""
         if self._session.has_begun:
             self._tools["msDebug"] = None
         if not others:
             return found
         self._tools |= dict.fromkeys(plog.tools_of(others))
-        return sorted((*found, *others), key=lambda fault: fault.byte)
+        return sorted((*found, *others), key=byte_of)
 
 
 class FaultLog:
@@ -268,6 +268,15 @@ class FaultLog:
         progress: ProgressCallback = ignore_progress,
         is_cancelled: IsCancelled = never_cancelled,
     ) -> Iterator[list[Fault]]:
+        """As `batches`, each fault as an object of its own."""
+        for batch in self.batches(progress, is_cancelled):
+            yield list(whole(batch))
+
+    def batches(
+        self,
+        progress: ProgressCallback = ignore_progress,
+        is_cancelled: IsCancelled = never_cancelled,
+    ) -> Iterator[Sequence[Fault | Again]]:
         """Lists of faults, of lines one (it may be empty) for each window of 1 MB; to be gone through once.
 
         Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled. Cost: lines
@@ -275,15 +284,17 @@ class FaultLog:
         """
         return (self._of_table if self._kind == TABLE else self._of_lines)(progress, is_cancelled)
 
-    def _of_lines(self, progress: ProgressCallback, is_cancelled: IsCancelled) -> Iterator[list[Fault]]:
+    def _of_lines(
+        self, progress: ProgressCallback, is_cancelled: IsCancelled
+    ) -> Iterator[Sequence[Fault | Again]]:
         for window in log_windows(self._path, self._root, self._notes, progress, is_cancelled):
             self._n_bytes += len(window)
-            yield self._log.feed(window)
+            yield self._log.take(window)
         for problem in self._notes.told():
             self._log.lose(_GAPS_OF_PROBLEMS.get(problem.kind, "unreadable"))
         yield self._log.finish()
 
-    def _of_table(self, progress: ProgressCallback, is_cancelled: IsCancelled) -> Iterator[list[Fault]]:
+    def _of_table(self, progress: ProgressCallback, is_cancelled: IsCancelled) -> Iterator[Sequence[Fault]]:
         def count(told: Progress) -> None:
             self._n_bytes = told.done
             progress(told)

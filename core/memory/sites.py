@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from .again import Again
 from .building import MAX_DISTINCT, Building, place_of, size_of
 from .building import MAX_MEMBERS as MAX_MEMBERS
 from .building import Key as Key
@@ -108,14 +109,16 @@ class Sites:
         self._user_frame = user_frame
         self._building: dict[Key, Building] = {}
         self._places: dict[int, tuple[tuple[Frame, ...], Frame | None]] = {}
+        # by the first fault of each shape, which is kept with the site: its id is taken as long as it lives
+        self._of_shapes: dict[int, tuple[Fault, Building]] = {}
         self._n_kept = 0
         self.n_faults = 0
         self.n_left_out = 0
         """Faults of sites behind the first `MAX_SITES`."""
 
-    def add(self, fault: Fault, group: str = "", log: int = 0) -> None:
+    def add(self, fault: Fault, group: str = "", log: int = 0) -> Building | None:
         """Count one fault. group: keeps apart what would else be one site, as what only follows. log: which
-        one of several it stands in."""
+        one of several it stands in. Returns its site; None behind the limit."""
         self.n_faults += 1
         places = tuple(self._place(access.frames) for access in fault.accesses)
         key = site_key(fault, places, group)
@@ -123,10 +126,30 @@ class Sites:
         if building is None:
             if len(self._building) >= MAX_SITES:
                 self.n_left_out += 1
-                return
+                return None
             building = self._building[key] = Building(key, group)
         is_kept = self._n_kept < MAX_KEPT or not building.n
         self._n_kept += building.add(fault, places, place_of(fault, log), is_kept)
+        return building
+
+    def add_again(self, again: Again, log: int = 0) -> None:
+        """Count one fault that repeats another; it is made whole only where it is kept whole."""
+        known = self._of_shapes.get(id(again.like))
+        if known is None:
+            building = self.add(again.fault(), log=log)
+            place = building.frames[0] if building is not None else None
+            if building is not None and place is not None and place.has_line:  # else its own numbers tell
+                if len(self._of_shapes) >= MAX_SITES:
+                    self._of_shapes.clear()
+                self._of_shapes[id(again.like)] = again.like, building
+            return
+        self.n_faults += 1
+        building = known[1]
+        if self._n_kept < MAX_KEPT and len(building.members) < MAX_MEMBERS:
+            fault = again.fault()
+            self._n_kept += building.add(fault, building.frames, place_of(fault, log), may_keep=True)
+        else:
+            building.count(again, log)
 
     def take(self, other: Sites, log: int, named: Callable[[Fault], Fault]) -> None:
         """All that another one collected of one log, as if its faults had been added here.
@@ -155,7 +178,7 @@ class Sites:
             return None
         found = self._places.get(id(frames))
         if found is None:
-            if len(self._places) > MAX_SITES:
+            if len(self._places) >= MAX_SITES:
                 self._places.clear()
             found = self._places[id(frames)] = frames, self._user_frame(frames)
         return found[1]

@@ -6,9 +6,11 @@ Everything is gathered in bounded memory while the log is read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .again import Again
 from .bodies import cores_of, kernel_of
 from .heads import Head
 from .records import (
@@ -166,6 +168,15 @@ class Ledger:
         for side in record.sides:
             if side.device is not None:
                 self.add_device(side.device)
+
+    def add_again(self, repeated: Sequence[Again]) -> None:
+        """Records that repeat others: what these say of the log beside it is known."""
+        counts = self._n_records
+        for one in repeated:
+            kind = one.shape.like.kind
+            counts[kind] = counts.get(kind, 0) + 1
+        for device in {one.device: None for one in repeated}:
+            self.add_device(device)
 
     def add_device(self, device: int) -> None:
         if len(self._devices) < MAX_NAMES:

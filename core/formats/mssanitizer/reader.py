@@ -12,6 +12,7 @@ from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress,
 from ...files import shown_path
 from ..log_lines import WINDOW_BYTES, Finders, long_line, windows
 from ..tensors.source import open_source
+from .again import Again, Shapes
 from .assembly import Assembly
 from .draft import Draft
 from .heads import SEVERITY, Head, is_of_another, parse_summary
@@ -61,12 +62,13 @@ class Reader:
         self._tail_byte = 0
         self._n_ended = 0  # lines
         self._is_finished = False
-        self._ready: list[Record] = []
+        self._ready: list[Record | Again] = []
         self._notes = Notes(artifact)
         self._store = Store(self._notes)
         self._ledger = Ledger()
         self._memo = Memo(self._store)
         self._plain = Plain(self._memo, self._store, self._ledger)
+        self._shapes = Shapes(self._memo.body)
         self._assembly = Assembly(self._store, self._notes, self._emit)
         self._streams: dict[bytes, str] = {}  # prefixes as written, and without times
         self._has_bare_times = False
@@ -75,6 +77,10 @@ class Reader:
 
     def feed(self, chunk: bytes) -> list[Record]:
         """Take the next bytes; the records that ended in them, in the order in which they ended."""
+        return [one.record() if isinstance(one, Again) else one for one in self.take(chunk)]
+
+    def take(self, chunk: bytes) -> list[Record | Again]:
+        """As `feed`; those that repeat another one but for their numbers are given as these."""
         if self._is_finished:
             raise ValueError("the log was finished")
         self.n_bytes += len(chunk)
@@ -85,7 +91,8 @@ class Reader:
             self._tail_byte = self.n_bytes - (len(buffer) - end)
             buffer = buffer[end:]
         self._tail = bounded_tail(buffer)
-        return self._taken()
+        ready, self._ready = self._ready, []
+        return ready
 
     def finish(self) -> list[Record]:
         """End of the log: what was open is whole, or marked as cut. Nothing can be fed after."""
@@ -103,7 +110,11 @@ class Reader:
             self._ledger.gaps["cut-off"] = None
         if visible(self._tail) is None:
             self._skip_line()
-        return self._taken()
+        records = [
+            one for one in self._ready if isinstance(one, Record)
+        ]  # all: no line is left to repeat one
+        self._ready = []
+        return records
 
     def unfinished(self) -> list[Record]:
         """The records that have not ended, as far as they are there; reading goes on as if nobody asked."""
@@ -148,11 +159,19 @@ class Reader:
                     self._pass_over(buffer, at, following)
                     at, byte = following, shift + following
                     continue
+                repeated, following, line = self._shapes.read(buffer, at, end, self._n_ended + 1, shift)
+                if repeated:
+                    self._ledger.add_again(repeated)
+                    self._ready += repeated
+                    self._n_ended = line - 1
+                    at, byte = following, shift + following
+                    continue
                 store.line, store.byte = self._n_ended + 1, byte
                 plain = self._read_plain(buffer, at, end)
                 if plain is not None:
                     record, following = plain
                     self._emit(record)
+                    self._shapes.note(record, buffer, at, following)
                     self._n_ended += buffer.count(b"\n", at, following)
                     at, byte = following, shift + following
                     continue
@@ -285,10 +304,6 @@ class Reader:
     def _emit(self, record: Record) -> None:
         self._ledger.add_record(record)
         self._ready.append(record)
-
-    def _taken(self) -> list[Record]:
-        ready, self._ready = self._ready, []
-        return ready
 
 
 def _line_of_next(marks: Finders, buffer: bytes, at: int, end: int) -> int:

@@ -6,12 +6,16 @@ written); module_id of who allocated; n_pipes of a lock-up; extra: lines that we
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal
 
 from npulse.core.formats.mssanitizer import records
+from npulse.core.formats.mssanitizer.again import MAX_SHAPES, Shape
+from npulse.core.formats.mssanitizer.again import Again as Numbers
 from npulse.core.formats.mssanitizer.records import Allocation, FlagPipes, LogState, Mask, Record, Register
 
+from ..again import Again
 from ..faults import Access, Block, Cores, Fault, Frame, LogSummary
 from .parts import Stacks, TrustPart
 
@@ -67,6 +71,40 @@ def fault_of(record: Record, artifact: str, shared: Stacks[records.Frame] | None
         record.is_partial or any(line.startswith(_DAMAGED) for line in record.extra),
         record.is_mixed,
     )
+
+
+class Faults:
+    """Records of one log as faults; those that repeat another one as such."""
+
+    def __init__(self, artifact: str) -> None:
+        self._artifact = artifact
+        self._stacks = stacks()
+        self._likes: dict[Shape, Fault] = {}
+        self._cores: dict[int, tuple[tuple[records.Cores, ...], tuple[Cores, ...]]] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Faults:
+        return Faults(self._artifact)  # what is known is only kept for speed
+
+    def of(self, records: Iterable[Record | Numbers]) -> list[Fault | Again]:
+        """One for each, in the same order."""
+        return [
+            self._again(one) if isinstance(one, Numbers) else fault_of(one, self._artifact, self._stacks)
+            for one in records
+        ]
+
+    def _again(self, one: Numbers) -> Again:
+        like = self._likes.get(one.shape)
+        if like is None:
+            if len(self._likes) >= MAX_SHAPES:
+                self._likes.clear()
+            like = self._likes[one.shape] = fault_of(one.shape.like, self._artifact, self._stacks)
+        known = self._cores.get(id(one.cores))
+        if known is None:
+            if len(self._cores) >= MAX_SHAPES:
+                self._cores.clear()
+            # the cores are kept beside what was made of them: their id is taken as long as they live
+            known = self._cores[id(one.cores)] = one.cores, _cores(one.cores)
+        return Again(like, one, known[1])
 
 
 def _own(record: Record, shared: Stacks[records.Frame], size_bytes: int | None) -> Access:

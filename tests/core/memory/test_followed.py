@@ -245,17 +245,17 @@ def test_a_clean_log_is_no_pass_while_it_grows(tmp_path: Path) -> None:
 
 def test_each_byte_is_read_once_and_an_end_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, copies = [], []
-    feed = TextLog.feed
+    take = TextLog.take
 
     def counted(log: TextLog, chunk: bytes) -> object:
         fed.append(len(chunk))
-        return feed(log, chunk)
+        return take(log, chunk)
 
     def copied(log: TextLog) -> TextLog:
         copies.append(log)
         return copy.deepcopy(log)
 
-    monkeypatch.setattr(TextLog, "feed", counted)
+    monkeypatch.setattr(TextLog, "take", counted)
     monkeypatch.setattr(followed, "copy", SimpleNamespace(deepcopy=copied))
     folder = Folder(tmp_path / "run", [(START + illegal(43) + SEEN).encode() * 50])
     size = len(folder.streams[0]) + len("run 1\n")
