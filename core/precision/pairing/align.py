@@ -50,6 +50,7 @@ from .model import NOTHING_BESIDE, Beside, Ints, Pairing
 from .partners import Partners
 from .recompute import MARKED, copies_of
 from .reordered import MOST_REORDERED, are_reordered
+from .unlike import part_unlike
 
 
 def pair_auto(target: Dump, golden: Dump, beside: Beside = NOTHING_BESIDE) -> Pairing:
@@ -121,11 +122,13 @@ def partners_of(
     _pair_moved_by_content(keys, forward, found)
     _align(keys, forward, found)
     _pair_moved(keys, forward, found)
+    part_unlike(feeding, keys, forward, found)
     _by_forward(keys, backward, found)
     groups.backwards()
     _without(backward, groups)
     _align(keys, backward, found)
     _pair_moved(keys, backward, found)
+    part_unlike(feeding, keys, backward, found)
     groups.leftovers()
     return groups.found
 

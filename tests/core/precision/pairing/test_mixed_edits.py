@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from npulse.core.precision.pairing import DOUBTFUL, pair_auto
@@ -99,6 +99,9 @@ EDITS = ("insert", "delete", "rename", "fuse", "move", "shift")
     is_marked=st.booleans(),
     is_swapped=st.booleans(),
 )
+# a linear put where another was taken out, of other shapes: by its number it has the other one's name
+@example(edits=[("insert", 1, 0), ("delete", 1, 1)], again=set(), is_marked=False, is_swapped=False)
+@example(edits=[("insert", 1, 0), ("delete", 1, 1)], again={1}, is_marked=True, is_swapped=True)
 def test_no_pair_is_wrong_and_those_that_are_certain_are_found(
     tmp_path_factory: pytest.TempPathFactory,
     edits: list[tuple[str, int, int]],
