@@ -35,6 +35,14 @@ def column(whole: Array, rank: int, n: int, blocks: Sequence[int] | None = None)
     return np.concatenate([np.split(part, n)[rank] for part in parts])
 
 
+def column_of_heads(whole: Array, rank: int, n: int) -> Array:
+    """A rank's rows of fused q, k and v; with fewer key heads than ranks neighbours hold the same one."""
+    q, k, v = np.split(whole, np.cumsum([HEADS, KEY_HEADS]) * SIZE)
+    pieces = min(n, KEY_HEADS)
+    keys = [np.split(one, pieces)[rank * pieces // n] for one in (k, v)]
+    return np.concatenate([np.split(q, n)[rank], *keys])
+
+
 def row(whole: Array, rank: int, n: int) -> Array:
     return np.ascontiguousarray(np.split(whole, n, axis=1)[rank])
 
@@ -118,9 +126,9 @@ class Job:
         sizes = (HEADS * SIZE, KEY_HEADS * SIZE, KEY_HEADS * SIZE)
         whole = weight(f"{path}.qkv", sum(sizes), HIDDEN)
         qkv = self.linear(
-            self.gathered(x), self.of_ranks(f"{path}.qkv", lambda r: column(whole, r, n, sizes))
+            self.gathered(x), self.of_ranks(f"{path}.qkv", lambda r: column_of_heads(whole, r, n))
         )
-        q_size, k_size = HEADS // n * SIZE, KEY_HEADS // n * SIZE
+        q_size, k_size = HEADS // n * SIZE, max(KEY_HEADS // n, 1) * SIZE
 
         def heads(size: int, copies: int) -> Callable[[Array, int], Array]:
             def cut(a: Array, first: int) -> Array:
@@ -129,7 +137,7 @@ class Job:
 
             return cut
 
-        copies = HEADS // KEY_HEADS
+        copies = q_size // k_size
         q = self.call("Tensor.permute", heads(q_size, 1), qkv, 0)
         k = self.call("Tensor.permute", heads(k_size, copies), qkv, q_size)
         v = self.call("Tensor.permute", heads(k_size, copies), qkv, q_size + k_size)

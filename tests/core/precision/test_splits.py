@@ -61,7 +61,7 @@ def layouts(done: Comparison, rank: int = 0) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(("n_target", "n_golden"), [(2, 1), (4, 1), (4, 2), (1, 2), (2, 4)])
+@pytest.mark.parametrize(("n_target", "n_golden"), [(2, 1), (4, 1), (8, 1), (4, 2), (1, 2), (2, 4)])
 def test_without_a_fault_nothing_differs(tmp_path: Path, n_target: int, n_golden: int) -> None:
     done = compared(tmp_path, Job(n_target), Job(n_golden, is_golden=True))
     assert len(done.ranks) == n_target
