@@ -9,7 +9,7 @@ from pathlib import Path
 
 from npulse.core.errors import InputError, UsageError
 from npulse.core.files import open_input
-from npulse.core.text import safe_text
+from npulse.core.text import filled, safe_text
 
 from ..driver import Words
 from ..request import CaptureRequest
@@ -29,7 +29,7 @@ _SCRIPT = (".py", ".sh", ".bash")
 def words(texts: Mapping[str, Words], key: str, **values: object) -> Words:
     """A text of both languages with its values filled in."""
     en, zh = texts[key]
-    return (en.format(**values), zh.format(**values)) if values else (en, zh)
+    return filled(en, values), filled(zh, values)
 
 
 def settings_of(request: CaptureRequest) -> dict[str, str]:
