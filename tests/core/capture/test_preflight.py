@@ -208,6 +208,8 @@ def test_dynamic_profiling_of_a_living_process(
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.chdir(home)  # the names of sockets are short, those of folders need not be
+    # sockets alone: tools that run on this machine meanwhile are another test's
+    monkeypatch.setattr("npulse.core.capture.preflight_settings.all_processes", lambda: ())
     with socket.socket(socket.AF_UNIX) as gone, socket.socket(socket.AF_UNIX) as here:
         gone.bind(f"dynamic_profiling_socket_{(1 << 22) - 1}")
         assert severity(look(archive, environment={"HOME": str(home)}), "other-profiler") == "ok"
