@@ -73,7 +73,7 @@ _VALUE_OPTIONS = frozenset(
         *("--interval", "--serve-status", "--on-finding", "--golden", "--area", "--python", "--search"),
         *("--tool", "--archive", "--name", "--level", "--tool-option", "--set", "--plugin"),
         *("--port", "--host", "--token", "--title", "-t", "--run", "--mark-baseline"),
-        *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes", "--older-than"),
+        *("--replay", "--replay-pause", "--baseline", "--silence", "--max-bytes"),
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
         *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map", "--path-map"),

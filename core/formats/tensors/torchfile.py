@@ -157,6 +157,7 @@ def layout_of(source: Source, tensor: StoredTensor, storage: Extent) -> Layout:
     """The tensor's place in its storage."""
     dtype: Dtype = tensor.dtype
     check_shape(source, tensor.shape, dtype.itemsize)
+    _check_inflated(source, tensor, storage)
     offset = (
         storage.first
         + tensor.storage.first_element * tensor.storage.itemsize
@@ -165,3 +166,14 @@ def layout_of(source: Source, tensor: StoredTensor, storage: Extent) -> Layout:
     layout = Layout(offset, dtype, dtype.itemsize, tensor.shape, tensor.strides, storage.deflated)
     check_extent(source, layout, storage.end)
     return layout
+
+
+def _check_inflated(source: Source, tensor: StoredTensor, storage: Extent) -> None:
+    """A compressed storage is as long as the pickle says: else it hides more than the tensor, a bomb perhaps."""
+    n_bytes = tensor.storage.n_elements * tensor.storage.itemsize
+    if storage.deflated is not None and storage.deflated.size_bytes != n_bytes:
+        raise source.error(
+            "unreadable",
+            f"its compressed storage inflates to {storage.deflated.size_bytes:,} bytes, the tensor says {n_bytes:,}",
+            byte=storage.deflated.first,
+        )

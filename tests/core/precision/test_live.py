@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from npulse.core.findings import Report
-from npulse.core.precision import compare as comparing
+from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.report import report
 from npulse.core.precision.work import Measured, TensorJob, measure
@@ -74,7 +74,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         counted[job.target.name] += 1
         return measure(job)
 
-    monkeypatch.setattr(comparing, "measure", count)
+    monkeypatch.setattr(reads, "measure", count)
     yield counted
 
 
