@@ -169,11 +169,12 @@ def layout_of(source: Source, tensor: StoredTensor, storage: Extent) -> Layout:
 
 
 def _check_inflated(source: Source, tensor: StoredTensor, storage: Extent) -> None:
-    """A compressed storage is as long as the pickle says: else it hides more than the tensor, a bomb perhaps."""
+    """A compressed storage is as long as the pickle says; a longer one can be a bomb."""
     n_bytes = tensor.storage.n_elements * tensor.storage.itemsize
     if storage.deflated is not None and storage.deflated.size_bytes != n_bytes:
         raise source.error(
             "unreadable",
-            f"its compressed storage inflates to {storage.deflated.size_bytes:,} bytes, the tensor says {n_bytes:,}",
+            f"its compressed storage inflates to {storage.deflated.size_bytes:,} bytes, "
+            f"the tensor says {n_bytes:,}",
             byte=storage.deflated.first,
         )

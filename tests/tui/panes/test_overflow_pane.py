@@ -415,7 +415,7 @@ def _halt_before_the_elements(monkeypatch: pytest.MonkeyPatch) -> threading.Even
     scan = analyse.scan_all
 
     def wait(*given: Any) -> Any:
-        is_cancelled = given[-1]
+        is_cancelled = given[6]
         while not go_on.is_set():
             check(is_cancelled)
             go_on.wait(0.005)

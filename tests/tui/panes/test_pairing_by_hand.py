@@ -134,7 +134,7 @@ async def test_other_pairs_cost_no_second_reading(
             read.append(job.row)
             return measured(job)
 
-        monkeypatch.setattr("npulse.core.precision.compare.measure", counting)
+        monkeypatch.setattr("npulse.core.precision.reads.measure", counting)
         await open_pairing(app, pilot, until)
         await pilot.press("g", "minus", "escape")
         await until(pilot, lambda: pane.shown is not before)
