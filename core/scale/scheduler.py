@@ -6,12 +6,13 @@ of ours, and the scheduler has to be one that only its users reach (docs/cluster
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -214,10 +215,15 @@ def cluster_executor(cluster: Cluster) -> Iterator[ClusterExecutor]:
         ) from error
     with _quiet(), _scheduler(cluster) as address:
         try:
+            with ThreadPoolExecutor(1) as aside:  # the caller's thread may have a loop of its own
+                aside.submit(lambda: asyncio.run(_greeted(address))).result()
             client = dask.Client(address, set_as_default=False, timeout=CONNECT_SECONDS)
-        except (OSError, ValueError, TimeoutError, RuntimeError) as error:
+        except (
+            Exception
+        ) as error:  # whatever Dask makes of what another program answers, or of no certificate
+            reason = str(error)[:200] or "no answer"
             raise EnvironmentLacks(
-                f"no Dask scheduler answers at {cluster.address}: {str(error)[:200]}",
+                f"no Dask scheduler answers at {cluster.address}: {reason}",
                 hint="dask scheduler starts one; see docs/cluster.md",
             ) from error
         try:
@@ -225,6 +231,16 @@ def cluster_executor(cluster: Cluster) -> Iterator[ClusterExecutor]:
         finally:
             with suppress(Exception):  # a scheduler that is gone cannot be told good-bye
                 client.close(timeout=2)
+
+
+async def _greeted(address: str) -> None:
+    """Connect once and go: Dask's client waits without end for one who listens and does not answer as Dask
+    does."""
+    security = import_module("distributed.security").Security()
+    connect = import_module("distributed.comm.core").connect
+    there = connect(address, timeout=CONNECT_SECONDS, **security.get_connection_args("client"))
+    comm = await asyncio.wait_for(there, CONNECT_SECONDS)
+    comm.abort()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -113,6 +114,18 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> CapturePair:
 
 def answer(pair: CapturePair, settings: Settings) -> str:
     return "".join(render(report(compare_captures(pair, settings), tables=True), "json", version="0"))
+
+
+def test_who_listens_and_says_nothing_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        for kind in ("tcp", "tls"):
+            with (
+                pytest.raises(EnvironmentLacks, match="no Dask scheduler answers"),
+                open_executor(cluster=address.replace("tcp", kind)),
+            ):
+                pass
 
 
 def test_a_cluster_finds_what_one_process_finds(address: str, pair: CapturePair) -> None:
