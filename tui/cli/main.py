@@ -47,9 +47,9 @@ def run(argv: list[str]) -> int:
         words = _with_command(argv)
         if words[0] in RESERVED:
             return _not_built(words[0])
-        from .root import app
+        from .root import command_line
 
-        result = app(words, standalone_mode=False)
+        result = command_line(words[0])(words, standalone_mode=False)
         return result if isinstance(result, int) else 0
     except NpulseError as error:
         talk(f"npulse: {error}")

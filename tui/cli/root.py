@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command, get_command_name
 
 from npulse.sample_runs import SAMPLES
 
@@ -132,3 +136,33 @@ def keys_check(file: Annotated[Path, typer.Argument(help="A key map (TOML).")]) 
 app.add_typer(config_app, name="config", short_help="Dump configurations: make, check, explain.")
 app.add_typer(cache_app, name="cache", short_help="Kept results: how much, where; clear.")
 app.add_typer(plugin_app, name="plugin", short_help="Plug-ins: list, check, add, remove.")
+
+
+def command_line(word: str) -> Callable[..., Any]:
+    """What runs a command line that begins with `word`: the app with that command alone.
+
+    The others would be built, thirty functions' signatures read, only to be looked past. The whole app is
+    built for what asks about it: --help, --version, completion in the shell.
+    """
+    is_completion = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
+    return _built("" if is_completion or word.startswith("-") else word)
+
+
+@cache
+def _built(word: str) -> Callable[..., Any]:
+    return get_command(_with_only(word) if word else app)
+
+
+def _with_only(word: str) -> typer.Typer:
+    one = typer.Typer()
+    one.info, one.registered_callback = app.info, app.registered_callback
+    one.pretty_exceptions_enable, one.rich_markup_mode = False, None
+    rooms = [app, *(group.typer_instance for group in app.registered_groups if not group.name)]
+    commands = [command for room in rooms if room for command in room.registered_commands]
+    one.registered_commands = [
+        command
+        for command in commands
+        if (command.name or get_command_name(getattr(command.callback, "__name__", ""))) == word
+    ]
+    one.registered_groups = [group for group in app.registered_groups if group.name == word]
+    return one
