@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,6 +53,8 @@ class AnalysisOptions:
     operators of compiled ones. pairing: "auto", or "name" where equal names alone pair calls. mappings:
     mapping files of calls, modules or APIs, which go before both. write_mapping: where the
     pairs are written as one.
+
+    on_report: gets what is known while workers still read some of the ranks; each report says how many.
     """
 
     lang: Lang = "en"
@@ -88,6 +90,7 @@ class AnalysisOptions:
     pairing: str = "auto"
     mappings: tuple[Path, ...] = ()
     write_mapping: Path | None = None
+    on_report: Callable[[Report], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from npulse.core.cache import Cache
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import InputError, NpulseError
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.records import Construct
 from npulse.core.plugins.metrics import metrics
 from npulse.core.progress import (
     IsCancelled,
@@ -31,34 +29,28 @@ from npulse.core.scale import open_executor
 from . import remember
 from .by_hand.apply import hand_problems
 from .by_hand.mapping import mapping_problems
-from .captured import Loaded, PairCalls, jobs_of, load, stacks_beside, unread_bytes
-from .collectives import Walk, carry_through_collectives
+from .captured import Loaded, PairCalls, jobs_of, load, unread_bytes
 from .comparison import AS_USUAL
 from .comparison import Comparison as Comparison
 from .comparison import RankComparison as RankComparison
 from .comparison import Settings as Settings
 from .jobs import Jobs
 from .jobs import tensor_jobs as tensor_jobs
+from .judge import judge, unsure_of_samples
 from .last import Last
-from .links import link, share_measurements
 from .many.hand_out import Ranks, loaded_by_workers, sides_by_workers, worth_handing_out
-from .origins.narrow import narrow_non_finite
+from .many.so_far import SoFar
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
 from .reads import Unexamined, first_read, second_read
 from .resume import Resumed
-from .role_records import UNKNOWN_ROLE, Roles
-from .roles import all_well, assign_roles, is_all_well
-from .rows import Rows
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors
-from .splits.blame import innocent
 from .splits.even import unlike_groups
 from .splits.group import RankGroup, groups_of
 from .splits.ranks import regroup
-from .splits.reorder import in_other_orders, is_order_wrong, take_back
+from .splits.reorder import in_other_orders
 from .steps import Steps
-from .verdict import PASS, REASON, UNKNOWN, Criteria
 
 SMALL_BYTES = 64 << 20
 """Below this many tensor bytes starting worker processes costs more than it saves."""
@@ -78,7 +70,8 @@ def compare_captures(
     """Compare every rank and step of a pair.
 
     Each tensor byte is read once; tensors that differ are read a second time for places, ulps and pattern.
-    `on_update` gets the comparison after the first read (figures, verdicts, origins complete).
+    `on_update` gets the comparison after the first read (figures, verdicts, origins complete); where workers
+    have a rank each, before that what is known of those that have come back.
     A rank whose dump cannot be used, or that one side lacks, is a problem and the others are compared.
     Raises InputError where no rank can be, Cancelled on request.
     """
@@ -102,8 +95,9 @@ def compare_captures(
     as_read = remember.stamp(dump_paths) if cache else None
     problems: list[Problem] = []
     ranks = Ranks()
+    so_far = None if on_update is None else SoFar(pair, couples, settings, on_update)
     pair, loaded, couples, groups = _load_all(
-        pair, couples, candidates, settings, ranks, problems, progress, is_cancelled
+        pair, couples, candidates, settings, ranks, so_far, problems, progress, is_cancelled
     )
     problems[:0] = without_counterpart(pair, settings, any(one.growth for one in loaded))
     sides = [(one.rows.target, one.rows.golden) for one in loaded]
@@ -132,8 +126,8 @@ def compare_captures(
                 loaded[place] = one.with_open(part.n_open)
             settle_statistics(one.rows, one.tensors, settings.criteria)
         stage = "first read" if unexamined else "complete"
-        judgement = _judge(pair, couples, loaded, settings, ranks, problems, stage)
-        comparison = replace(judgement, groups=groups)
+        comparison = judge(pair, couples, loaded, settings, ranks, problems, stage)
+        comparison = replace(comparison, groups=groups)
         if unexamined and settings.second_read:
             if on_update is not None:
                 on_update(comparison)
@@ -143,7 +137,7 @@ def compare_captures(
                 _second_read_kept(executor, part, cache, as_read, dump_paths, steps, is_cancelled)
     done = replace(comparison, stage="complete", judged=judged)
     if settings.sample:
-        _unsure_of_samples(done)
+        unsure_of_samples(done)
     if settings.second_read and not done.is_growing:
         done = _with_own(done, progress, is_cancelled)
     if settings.tails is not None and not groups:
@@ -244,13 +238,6 @@ def _second_read_kept(
             resumed.remove()
 
 
-def _unsure_of_samples(comparison: Comparison) -> None:
-    """What agrees as far as it was read is unknown; after the roles, which are told by what was read."""
-    for rank in comparison.ranks:
-        sampled = rank.rows.sampled() & (rank.rows.verdict == PASS)
-        rank.rows.verdict[sampled], rank.rows.reason[sampled] = UNKNOWN, REASON["sampled"]
-
-
 def _nothing_asked_for(pair: CapturePair, settings: Settings) -> InputError:
     asked = [f"{name} {n}" for name, n in (("rank", settings.rank), ("step", settings.step)) if n is not None]
     if settings.steps:
@@ -285,6 +272,7 @@ def _load_all(
     candidates: Sequence[RankGroup],
     settings: Settings,
     ranks: Ranks,
+    so_far: SoFar | None,
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
@@ -323,7 +311,7 @@ def _load_all(
 
     found_of: dict[int, Loaded | NpulseError] = {}
     if is_handed_out and not is_kept:
-        found_of.update(loaded_by_workers(pair, couples, settings, ranks, progress, is_cancelled))
+        found_of.update(loaded_by_workers(pair, couples, settings, ranks, so_far, progress, is_cancelled))
     else:
         for place, couple in enumerate(couples):
             progress(Progress("read", place, len(couples), "ranks"))
@@ -368,79 +356,3 @@ def _load_all(
 def _problem_of(pair: CapturePair, error: NpulseError, artifact: Artifact) -> Problem:
     where = pair.relative(Path(error.path)) if error.path else artifact.relative
     return Problem.from_error(error, where)
-
-
-def first_walk(one: Loaded, criteria: Criteria, *, is_later: bool, is_trained: bool) -> tuple[Roles, Walk]:
-    """The roles of a rank-step by itself, and how to walk it again."""
-    rows = one.rows
-    if is_all_well(rows):
-        walk: Walk = partial(all_well, rows)
-    else:
-        links = link(rows)
-        share_measurements(rows, links)
-        walk = partial(
-            assign_roles, rows, links, one.construct, is_later_step=is_later, is_trained=is_trained
-        )
-    roles = walk(frozenset())
-    if rows.unordered and is_order_wrong(rows, roles):
-        take_back(rows, one.tensors, criteria)
-        roles = walk(frozenset())
-    return roles, walk
-
-
-def _walked_again(
-    rows: Rows, construct: Construct | None, carried: frozenset[int] = frozenset(), *, is_trained: bool
-) -> Roles:
-    """Roles of a rank-step whose measurements are shared already; links are cheaper made again than kept."""
-    return assign_roles(rows, link(rows), construct, carried, is_trained=is_trained)
-
-
-def _judge(
-    pair: CapturePair,
-    couples: Sequence[tuple[Artifact, Artifact]],
-    loaded: Sequence[Loaded],
-    settings: Settings,
-    done: Ranks,
-    problems: list[Problem],
-    stage: str,
-) -> Comparison:
-    ranks: list[RankComparison] = []
-    walks: list[Walk] = []
-    differing_steps: set[int] = set()
-    for (target, _), one in zip(couples, loaded, strict=True):
-        rows, construct = one.rows, one.construct
-        step = target.step or 0
-        is_later = any(other < step for other in differing_steps)
-        is_trained = any((other.step or 0) < step for other, _ in couples)
-        walk: Walk
-        there = done.of(one)
-        if there is not None and there.roles is not None and not is_later:
-            roles, walk = there.roles, partial(_walked_again, rows, construct, is_trained=is_trained)
-        else:
-            roles, walk = first_walk(one, settings.criteria, is_later=is_later, is_trained=is_trained)
-        walks.append(walk)
-        if roles.origins or (roles.call == UNKNOWN_ROLE).any():
-            differing_steps.add(step)
-        ranks.append(
-            RankComparison(
-                target.rank,
-                target.step,
-                rows.target,
-                rows.golden,
-                rows,
-                roles,
-                construct,
-                growth=one.growth,
-            )
-        )
-    walked = carry_through_collectives(ranks, walks)
-    others = innocent(walked)
-    if any(others):
-        walked = carry_through_collectives(ranks, walks, others)
-    told = tuple(
-        replace(rank, stacks=stacks_beside(pair, one.sides[0], settings.tails, problems))
-        if rank.roles.origins
-        else rank
-        for rank, one in zip(narrow_non_finite(walked), loaded, strict=True)
-    )
-    return Comparison(pair, told, settings.criteria, tuple(problems), stage)

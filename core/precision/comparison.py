@@ -56,7 +56,8 @@ class RankComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All ranks and steps of a capture pair. `stage`: "first read" done, or "complete" with the second.
+    """All ranks and steps of a capture pair. `stage`: "ranks" while workers have n_awaited of them, "first
+    read" done, or "complete" with the second.
 
     plugged: figures of metric plug-ins, where they were asked. own: what the target says of itself.
     judged: of each rank, what a precision map was used for. groups: ranks of which one side holds
@@ -72,6 +73,7 @@ class Comparison:
     own: OwnChecks = OwnChecks()
     judged: tuple[Judged, ...] = ()
     groups: tuple[RankGroup, ...] = ()
+    n_awaited: int = 0
 
     @property
     def is_growing(self) -> bool:

@@ -101,6 +101,7 @@ def pair_title(comparison: Comparison) -> str:
 def verdict_of(comparison: Comparison, findings: Iterable[Finding]) -> Verdict:
     """fail, incomplete, unknown, warn or pass; unknown is never a pass, nor is a capture that still runs."""
     has_unknown = not comparison.ranks or comparison.is_growing or is_unmeasured(comparison)
+    has_unknown = has_unknown or comparison.n_awaited > 0
     has_unknown = has_unknown or any((r.rows.verdict == UNKNOWN).any() for r in comparison.ranks)
     problems = (*comparison.pair.problems, *comparison.problems)
     return verdict_from(findings, problems, has_unknown=has_unknown)

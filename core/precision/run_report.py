@@ -274,7 +274,18 @@ def _compared(
     check_question(options)
     pair = _as_declared(pair, options)
     settings = settings_of(options)
-    comparison = compare_captures(pair, settings, progress=progress, is_cancelled=is_cancelled)
+
+    def tell(so_far: Comparison) -> None:
+        if options.on_report is not None and so_far.n_awaited:
+            options.on_report(report(so_far, lang=options.lang))
+
+    comparison = compare_captures(
+        pair,
+        settings,
+        progress=progress,
+        is_cancelled=is_cancelled,
+        on_update=None if options.on_report is None else tell,
+    )
     if options.write_mapping is not None:
         from .by_hand.mapping_write import write_mapping
 

@@ -271,6 +271,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Wait: dump.json is written anew every 1,000 calls and at the end of a step.",
         "请等待：dump.json 每 1000 个调用及每个 step 结束时重写。",
     ),
+    "told-ranks-so-far": (
+        "so far: {n:,} of {total:,} ranks, the others are still being read",
+        "阶段性结果：已比较 {total:,} 个 rank 中的 {n:,} 个，其余仍在读取",
+    ),
     "told-so-far": (
         "so far: still being written, {n} tensor file(s) pending, {to_come} call(s) to come",
         "阶段性结果：仍在写入，{n} 个张量文件待定，{to_come} 个调用未到",

@@ -51,7 +51,10 @@ def told(
 
 
 def _so_far(comparison: Comparison, lang: Lang) -> str:
-    """What is not there yet of a capture that still runs."""
+    """What is not there yet: ranks that are being read, what a capture that still runs will write."""
+    if comparison.n_awaited:
+        known = len(comparison.ranks)
+        return say(TEXTS, "told-ranks-so-far", lang, n=known, total=known + comparison.n_awaited)
     growth = [rank.growth for rank in comparison.ranks if rank.growth is not None]
     if not growth:
         return ""

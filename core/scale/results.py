@@ -72,13 +72,15 @@ def results_as_known(
     jobs: Sequence[Job],
     *,
     is_cancelled: IsCancelled = never_cancelled,
+    on_wait: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Result | InputError | WorkerDied]]:
     """(place in `jobs`, result) in the order in which they end: a slow worker holds up only what it has.
 
     For large jobs, of which each goes out alone, two a worker at a time. In place of a result stands why
     there is none: the job's own InputError, or WorkerDied where a cluster has lost every worker that tried.
-    Raises Cancelled, ClusterGone, WorkerDied for a process of this host, and any other exception of a job;
-    then, and where the iterator is abandoned, what has not started is dropped.
+    on_wait: called a few times a second while no result comes. Raises Cancelled, ClusterGone, WorkerDied for
+    a process of this host, and any other exception of a job; then, and where the iterator is abandoned, what
+    has not started is dropped.
     """
     where = hosts_of(executor, jobs)
     waiting = iter(enumerate(jobs))
@@ -101,6 +103,7 @@ def results_as_known(
                     found = error
                 yield place, found
             if not known:
+                on_wait()
                 check_alive(executor)
     except BrokenExecutor as error:
         raise _killed() from error

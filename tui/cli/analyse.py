@@ -24,6 +24,7 @@ from .options import (
     version,
 )
 from .progress import end_progress, stderr_progress
+from .so_far import told_so_far
 
 if TYPE_CHECKING:
     from npulse.core.analysis import AnalysisOptions, AreaReport
@@ -50,7 +51,7 @@ def run_analysis(
     _refuse_the_same(paths)
     try:
         asked = replace(asked_of(options), **own)
-        asked = replace(asked, tables=asked.tables or is_whole)
+        asked = replace(asked, tables=asked.tables or is_whole, on_report=told_so_far(lang))
         found = _with_plugins(area_id, paths, asked, stderr_progress(lang))
     finally:
         end_progress()

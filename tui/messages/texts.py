@@ -709,6 +709,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
         "Comparing was cancelled. r reads and compares again.",
         "比较已取消。按 r 重新读取并比较。",
     ),
+    "job.ranks-so-far": ("{n:,} of {total:,} ranks so far", "阶段性结果：{n:,} / {total:,} 个 rank"),
     "precision.closer": ("looking closer at tensors that differ", "正在细查有差异的张量"),
     "precision.n-compared": ("{n:,} tensor(s) compared", "已比较张量 {n:,}"),
     "precision.n-origin": ("{n:,} origin", "源头 {n:,}"),

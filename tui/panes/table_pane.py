@@ -184,7 +184,8 @@ class TablePane(LiveRows, Generic[ViewT]):
         shown: ViewT = made
         if shown.lang != self.shell.lang:
             shown = shown.translated(self.shell.lang)
-        if self._is_look and self.shown is not None and self.shown.table.n_rows:
+        is_more = self.shown is not None and (self._is_look or self.has_rows_to_come(self.shown))
+        if is_more and self.shown is not None and self.shown.table.n_rows:
             self.put_in_order(shown)
             return
         is_first = self.shown is None or not self.shown.table.n_rows
@@ -212,7 +213,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         if made.lang != self.shell.lang:
             made = made.translated(self.shell.lang)
         self.shown, self._order, self._trouble = made, order, trouble
-        self.tell(busy="")
+        self.tell(busy=self.still_busy_text())
         self.shell.refresh_header()  # here and not when the shell hears of it: one frame for both
         self.table.can_open = self.can_open(made)
         self.show_rows()
@@ -225,6 +226,10 @@ class TablePane(LiveRows, Generic[ViewT]):
 
     def still_busy_text(self) -> str:
         return "" if self.shown is None or self.shown.is_complete else self.more_text()
+
+    def has_rows_to_come(self, view: ViewT) -> bool:
+        """Whether more rows will come between these: the cursor stays on the row on which it is."""
+        return False
 
     def more_text(self) -> str:
         """What the header says while the same rows will come again with more figures."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import NpulseError
@@ -26,6 +27,9 @@ from ..comparison import Settings
 from ..mixed.dtype_map import PrecisionMap
 from ..mixed.judge_by import Judged, judge_by
 from .work import RankDone, RankJob, SideJob, compare_rank, read_side
+
+if TYPE_CHECKING:
+    from .so_far import SoFar
 
 SMALL_BYTES = 16 << 20
 """Records (dump.json and its like) of both sides up to which starting processes costs more than it saves:
@@ -70,6 +74,7 @@ def loaded_by_workers(
     couples: Sequence[Couple],
     settings: Settings,
     ranks: Ranks,
+    so_far: SoFar | None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> Iterator[tuple[int, Loaded | NpulseError]]:
@@ -77,7 +82,7 @@ def loaded_by_workers(
 
     Tensors are read by the worker that has the rank; where there are fewer ranks than workers they are left
     to be handed out one by one. Where the cluster goes away, `ranks.problems` say so and the rest is missing;
-    ClusterGone is raised where nothing is known as yet. Cancelled.
+    ClusterGone is raised where nothing is known as yet. Cancelled. so_far: told of each that comes back.
     """
     n_done, note = 0, ""
     missing = dict(enumerate(couples))
@@ -86,7 +91,10 @@ def loaded_by_workers(
         with open_executor(settings.jobs or None, settings.cluster) as executor:
             is_whole = settings.measured is None and len(couples) >= n_workers_of(executor)
             jobs = jobs_of_ranks(pair, couples, settings, is_whole=is_whole)
-            for place, found in results_as_known(executor, compare_rank, jobs, is_cancelled=is_cancelled):
+            waiting = (lambda: None) if so_far is None else so_far.tell
+            for place, found in results_as_known(
+                executor, compare_rank, jobs, is_cancelled=is_cancelled, on_wait=waiting
+            ):
                 target, golden = missing.pop(place)
                 n_done += 1
                 if isinstance(found, RankDone):
@@ -95,6 +103,9 @@ def loaded_by_workers(
                         settings.cache.tell_trouble(found.unkept)
                     note = note or (f"rank {target.rank}: {found.first}" if found.first else "")
                     yield place, found.loaded(target, golden)
+                    if so_far is not None:
+                        so_far.add(place, found)
+                        so_far.tell()
                 else:
                     yield place, found
                 progress(

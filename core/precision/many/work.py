@@ -123,7 +123,8 @@ class RankDone:
 
 def compare_rank(job: RankJob) -> RankDone:
     """The rank-step compared as far as it alone can be. InputError where one of its dumps cannot be used."""
-    from ..compare import Settings, first_walk, read_tensors
+    from ..compare import Settings, read_tensors
+    from ..judge import first_walk
     from ..settle import settle_statistics
 
     pair = job.pair()

@@ -7,8 +7,9 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from npulse.core.scale import (
     limit_blas_threads,
     open_executor,
     ordered_results,
+    results_as_known,
 )
 
 
@@ -72,6 +74,19 @@ class CountingExecutor(Executor):
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
+
+
+def test_who_waits_is_called_while_nothing_comes() -> None:
+    waited: list[int] = []
+    with ThreadPoolExecutor(1) as executor:
+        go = threading.Event()
+
+        def note() -> None:
+            waited.append(1)
+            go.set()
+
+        results = results_as_known(executor, lambda _: go.wait(10), [0], on_wait=note)
+        assert list(results) == [(0, True)] and waited
 
 
 def test_results_come_in_order_from_processes() -> None:

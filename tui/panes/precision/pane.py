@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from npulse.core.precision.compare import RankComparison, Settings
     from npulse.core.precision.theirs.view import TheirsView
     from npulse.core.run.model import Round, Run
-    from npulse.core.table import Table
+    from npulse.core.table import Order, Table
 
     from ..job_pane import Job
     from .pairing_lines import Left
@@ -113,7 +113,21 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
     def busy_text(self) -> str:
         return self.tr("precision.reading")
 
+    def has_rows_to_come(self, view: PrecisionView | TheirsView) -> bool:
+        return isinstance(view, PrecisionView) and view.comparison.n_awaited > 0
+
+    def show_arranged(self, made: Any, order: Order | None, trouble: str) -> None:
+        """An origin that was not known before is gone to where nobody has looked elsewhere."""
+        was_so_far = self.shown is not None and self.has_rows_to_come(self.shown)
+        super().show_arranged(made, order, trouble)
+        if was_so_far and self.table.current_row == 0 and not self.view.sort:
+            self._start_at_first_finding()
+
     def more_text(self) -> str:
+        comparison = None if self.compared is None else self.compared.comparison
+        if comparison is not None and comparison.n_awaited:
+            n = len(comparison.ranks)
+            return self.tr("job.ranks-so-far", n=n, total=n + comparison.n_awaited)
         return self.tr("precision.closer")
 
     def cancelled_text(self) -> str:

@@ -16,7 +16,7 @@ from npulse.core import cache as caching
 from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
-from npulse.core.precision.many import hand_out
+from npulse.core.precision.many import hand_out, so_far
 from npulse.core.precision.many.work import RankDone, compare_rank
 from npulse.core.precision.report import report
 from npulse.core.report import render
@@ -182,6 +182,59 @@ def test_progress_counts_ranks_and_names_the_first_difference(
     handed_out(monkeypatch, job, ends=(2, 1, 0, 3), progress=note)
     assert [n for n, _ in told] == [1, 2, 3, 4]
     assert told[0][1] == f"rank 2: {FAULT.place}"
+
+
+def test_what_is_known_is_told_while_ranks_come_in(
+    job: CapturePair, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(so_far, "PAUSE_S", 0)
+    monkeypatch.setattr(so_far, "COSTS", 0)
+    told: list[Comparison] = []
+    ends = (3, 2, 0, 1)
+    done = handed_out(monkeypatch, job, ends=ends, on_update=told.append)
+    early = [one for one in told if one.stage == "ranks"]
+    assert [(len(one.ranks), one.n_awaited) for one in early] == [(1, 3), (2, 2), (3, 1)]
+    for n, one in enumerate(early, 1):
+        places = sorted(ends[:n])
+        some = replace(
+            job, target=tuple(job.target[p] for p in places), golden=tuple(job.golden[p] for p in places)
+        )
+        alone, seen = report(compare_captures(some, ALONE)), report(one)
+        assert seen.counts == alone.counts and seen.findings[0].subject == alone.findings[0].subject
+        assert seen.verdict != "pass" and report(one, lang="zh").told[0] != seen.told[0]
+        assert seen.told[0].startswith(f"so far: {n} of 4 ranks")
+    assert answer(done) == expected
+
+
+def test_agreeing_ranks_are_no_pass_before_all_are_there(
+    job: CapturePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(so_far, "PAUSE_S", 0)
+    same = replace(job, target=job.golden, target_root=job.golden_root)
+    told: list[Comparison] = []
+    assert report(handed_out(monkeypatch, same, on_update=told.append)).verdict == "pass"
+    assert told[0].n_awaited == 3
+    assert report(told[0]).verdict == "unknown" and report(told[0]).beneath == "unknown"
+
+
+def test_a_slow_rank_does_not_hold_up_what_is_known_of_the_others(
+    small: tuple[CapturePair, str, dict[Path, bytes]],
+) -> None:
+    """What comes within the pause is told when that is over, though nothing more comes."""
+    pair, _, _ = small
+    couples = list(zip(pair.target, pair.golden, strict=True))
+    now_s, told = 0.0, list[Comparison]()
+    known = so_far.SoFar(pair, couples, ALONE, told.append, lambda: now_s)
+    done = [compare_rank(one) for one in hand_out.jobs_of_ranks(pair, couples, ALONE, is_whole=True)]
+    known.add(2, done[2])
+    known.tell()
+    known.add(0, done[0])
+    known.tell()
+    assert [len(one.ranks) for one in told] == [1]
+    now_s = so_far.PAUSE_S
+    known.tell()
+    known.tell()
+    assert [[rank.rank for rank in one.ranks] for one in told] == [[2], [0, 2]]
 
 
 def test_workers_keep_what_they_measure_and_what_cannot_be_kept_is_told_once(
