@@ -48,25 +48,32 @@ class Column:
 
     def to_list(self, start: int, stop: int) -> list[Any]:
         """The Python values of rows start to stop (not included), as `value` gives them, at once."""
-        found: list[Any]
         if self.labels is not None:
-            codes, places = np.unique(self.values[start:stop], return_inverse=True)
-            absent = self._absent(start, stop)
-            # only labels that some row shows are made: the code below an absent cell may stand for nothing
-            shown = np.unique(places[~absent]).tolist()
-            texts = dict.fromkeys(range(len(codes))) | {i: self.labels[int(codes[i])] for i in shown}
-            found = [texts[place] for place in places.tolist()]
-        else:
-            found = self.values[start:stop].tolist()
+            texts, places = self.distinct(start, stop)
+            return [texts[place] for place in places.tolist()]
+        found: list[Any] = self.values[start:stop].tolist()
         if self.absent is not None:
             for row in np.flatnonzero(self.absent[start:stop]).tolist():
                 found[row] = None
         return found
 
-    def _absent(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        if self.absent is not None:
-            return self.absent[start:stop]
-        return np.zeros(len(self.values[start:stop]), np.bool_)
+    def distinct(self, start: int, stop: int) -> tuple[list[str | None], npt.NDArray[np.intp]]:
+        """The texts of rows start to stop (not included), each once, and each row's place among them.
+
+        Absent is one of them, None. Only labels that some row shows are made: the code below an absent cell
+        may stand for nothing. Raises ValueError for a column that holds no texts.
+        """
+        if self.labels is None:
+            raise ValueError(f"{self.name}: no texts")
+        codes = self.values[start:stop]
+        is_absent = None if self.absent is None else self.absent[start:stop]
+        if is_absent is None or not is_absent.any():
+            shown, places = np.unique(codes, return_inverse=True)
+            return [self.labels[code] for code in shown.tolist()], places
+        shown, of_present = np.unique(codes[~is_absent], return_inverse=True)
+        places = np.full(len(codes), len(shown))
+        places[~is_absent] = of_present
+        return [*(self.labels[code] for code in shown.tolist()), None], places
 
 
 @dataclass(frozen=True, slots=True)

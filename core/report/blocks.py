@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import repeat
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from npulse.core.table import Column, Table
 from npulse.core.text import UNSAFE_CODES, safe_text
 
-BLOCK_ROWS = 4096
+from .numerals import float_texts
+
+BLOCK_ROWS = 2048
 
 # Inside strings only, so the text stays the same JSON; nothing a terminal obeys, no lone surrogate is left.
 _ESCAPED = {code: json.dumps(chr(code))[1:-1] for code in UNSAFE_CODES if code >= 0x80} | {0x7F: "\\u007f"}
@@ -32,11 +37,16 @@ def json_text(value: Any, indent: int | None = None) -> str:
 def json_rows(table: Table, head: str = "") -> Iterator[list[str]]:
     """Each row as one JSON object, in blocks. head: members in front of the row's own ('"kind": "row", ')."""
     columns = table.exported
-    members = ", ".join(f"{_doubled(json_text(column.name))}: %s" for column in columns)
-    template = "{" + _doubled(head) + members + "}"
+    begins = [f"{json_text(column.name)}: " for column in columns]
     for start in range(0, table.n_rows, BLOCK_ROWS):
-        cells = [_json_cells(column, start, start + BLOCK_ROWS) for column in columns]
-        yield [template % row for row in zip(*cells, strict=True)]
+        stop = min(start + BLOCK_ROWS, table.n_rows)
+        parts: list[list[str]] = []  # of each row: a member's name, its value, ...
+        between = "{" + head
+        for column, begin in zip(columns, begins, strict=True):
+            name = [between + begin] * (stop - start)
+            parts += (name, _json_cells(column, start, stop))
+            between = ", "
+        yield list(map("".join, zip(*parts, repeat("}"))))
 
 
 def csv_blocks(table: Table) -> Iterator[str]:
@@ -60,46 +70,53 @@ def csv_cell(text: str) -> str:
 
 
 def _csv_cells(column: Column, start: int, stop: int) -> list[str]:
-    values = column.to_list(start, stop)
     if column.kind == "text":
-        return _of_texts(values, csv_cell, absent="")
-    return _with_absent(list(map(repr, values)), column, start, stop, "")
+        return _of_texts(column, start, stop, csv_cell, absent="")
+    return _of_present(column, start, stop, _numerals, absent="")
 
 
 def _json_cells(column: Column, start: int, stop: int) -> list[str]:
-    values = column.to_list(start, stop)
     if column.kind == "text":
-        return _of_texts(values, _json_string, absent="null")
-    if column.kind == "bool":
-        return ["null" if value is None else "true" if value else "false" for value in values]
-    texts = list(map(repr, values))
-    if column.kind == "float":
-        for row in np.flatnonzero(~np.isfinite(column.values[start:stop])).tolist():
-            texts[row] = f'"{texts[row]}"'
-    return _with_absent(texts, column, start, stop, "null")
+        return _of_texts(column, start, stop, _json_string, absent="null")
+    made = _json_bools if column.kind == "bool" else _json_numerals
+    return _of_present(column, start, stop, made, absent="null")
 
 
-def _with_absent(texts: list[str], column: Column, start: int, stop: int, absent: str) -> list[str]:
-    if column.absent is not None:
-        for row in np.flatnonzero(column.absent[start:stop]).tolist():
-            texts[row] = absent
+Made = Callable[[npt.NDArray[Any]], list[str]]
+
+
+def _of_present(column: Column, start: int, stop: int, made: Made, absent: str) -> list[str]:
+    """The texts of numbers, made of those alone that are there."""
+    values = column.values[start:stop]
+    if column.absent is None or not column.absent[start:stop].any():
+        return made(values)
+    is_there = ~column.absent[start:stop]
+    texts = [absent, *made(values[is_there])]
+    return list(map(texts.__getitem__, (np.cumsum(is_there) * is_there).tolist()))
+
+
+def _numerals(values: npt.NDArray[Any]) -> list[str]:
+    return float_texts(values) if values.dtype.kind == "f" else list(map(repr, values.tolist()))
+
+
+def _json_numerals(values: npt.NDArray[Any]) -> list[str]:
+    texts = _numerals(values)
+    for row in np.flatnonzero(~np.isfinite(values)).tolist():
+        texts[row] = f'"{texts[row]}"'
     return texts
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+def _json_bools(values: npt.NDArray[Any]) -> list[str]:
+    return ["true" if value else "false" for value in values.tolist()]
 
 
 def _json_string(text: str) -> str:
-    encoded = _encode(text)
+    encoded = encode_basestring(text)
     return encoded if encoded.isascii() and "\x7f" not in encoded else encoded.translate(_ESCAPED)
 
 
-def _of_texts(values: list[str | None], made: Callable[[str], str], absent: str) -> list[str]:
+def _of_texts(column: Column, start: int, stop: int, made: Callable[[str], str], absent: str) -> list[str]:
     """The texts of a column turned into others, each distinct one once."""
-    found: dict[str | None, str] = {value: made(value) for value in set(values) if value is not None}
-    found[None] = absent
-    return [found[value] for value in values]
-
-
-def _doubled(text: str) -> str:
-    return text.replace("%", "%%")
+    texts, places = column.distinct(start, stop)
+    found = [absent if text is None else made(text) for text in texts]
+    return list(map(found.__getitem__, places.tolist()))
