@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from .context import Context, read_context
 from .criteria import Settings
 from .gradients import Gradients, read_gradients
 from .graph import GraphPart, read_graph
-from .hand_out import RankDone, looked_through_by_workers, worth_handing_out
+from .hand_out import RankDone, TellDone, looked_through_by_workers, worth_handing_out
 from .health import contradictions, from_statistics
 from .last import Last, key_of, may_be_kept
 from .norms import Growth, LayerSlope, jumps, norms_of_dumps, slopes
@@ -56,7 +56,8 @@ from .work import ScanJob, Scanned
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """All that was found. stage: "statistics" while tensor files are still to be read, then "complete".
+    """All that was found. stage: "ranks" while workers have n_awaited of them, "statistics" while tensor
+    files are still to be read, then "complete".
 
     places: where bad elements lie, by (place of the rank, leaf row). caused_by: see `steps.follow_steps`.
     growth, slopes: of the gradients in the dumps; those of the monitor's files are in `gradients`.
@@ -75,6 +76,7 @@ class Overflow:
     stage: str = "complete"
     places: dict[tuple[int, int], Places] = field(default_factory=dict)
     caused_by: CausedBy = field(default_factory=dict)
+    n_awaited: int = 0
 
     @property
     def looked_through(self) -> tuple[RankOverflow, ...]:
@@ -120,8 +122,9 @@ def analyse(
 ) -> Overflow:
     """Look through the captures (name, rank-steps) and the other artifacts of one round.
 
-    on_update gets what the statistics tell, before tensor files are read. A rank that cannot be read is a
-    Problem and the others are looked at; InputError where nothing can be.
+    on_update gets what the statistics tell, before tensor files are read; where workers have a rank each,
+    what is known of those that have come back. A rank that cannot be read is a Problem and the others are
+    looked at; InputError where nothing can be.
     """
     if settings.tails is None:
         return _analyse(run, captures, others, settings, [], progress, is_cancelled, on_update)
@@ -153,7 +156,8 @@ def _analyse(
     root = run.path if os.path.isdir(run.path) else run.path.parent
     problems: list[Problem] = []
     there: dict[Path, dict[int, Scanned]] = {}
-    ranks, first = _load(root, captures, settings, there, problems, progress, is_cancelled)
+    tell = None if on_update is None else partial(_tell_ranks, root, captures, settings, on_update)
+    ranks, first = _load(root, captures, settings, there, problems, tell, progress, is_cancelled)
     graph = read_graph(root, others, settings, problems, progress, is_cancelled)
     gradients = read_gradients(root, others, settings, problems, is_cancelled)
     if first is not None and not (ranks or graph or gradients):
@@ -208,6 +212,7 @@ def _load(
     settings: Settings,
     there: dict[Path, dict[int, Scanned]],
     problems: list[Problem],
+    tell: TellDone | None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> tuple[list[RankOverflow], NpulseError | None]:
@@ -219,7 +224,7 @@ def _load(
     first: NpulseError | None = None
     wanted = _wanted(captures, settings)
     if worth_handing_out(wanted, settings):
-        found = looked_through_by_workers(root, wanted, settings, progress, is_cancelled)
+        found = looked_through_by_workers(root, wanted, settings, tell, progress, is_cancelled)
         for one, artifact in found.ranks:
             if isinstance(one, RankDone):
                 problems += one.problems
@@ -246,6 +251,43 @@ def _load(
         problems += live.dump.problems
         ranks.append(look_through(artifact, name, root, live, settings, problems))
     return ranks, first
+
+
+def _tell_ranks(
+    root: Path,
+    captures: Sequence[tuple[str, Sequence[Artifact]]],
+    settings: Settings,
+    on_update: OnUpdate,
+    done: Mapping[int, RankDone],
+) -> None:
+    """Give `on_update` what the ranks say that workers are done with; on copies: the end takes them too."""
+    copies = []
+    for one in done.values():
+        health = one.rank.health.copy()
+        for row, seen in (one.scanned or {}).items():
+            if seen.scan is not None:
+                health.put(row, seen.scan)
+        own = replace(one.rank, health=health, carriers={}, clock={})
+        copies.append(replace(own, roles=_walked(own)))
+    ranks = follow_collectives(copies)
+    artifacts = tuple(artifact for _, members in captures for artifact in members)
+    on_update(
+        Overflow(
+            root=root,
+            ranks=tuple(ranks),
+            graph=(),
+            gradients=None,
+            growth=(),
+            slopes=(),
+            context=Context(saturation=settings.saturation),
+            settings=settings,
+            artifacts=artifacts,
+            problems=tuple(problem for one in done.values() for problem in one.problems),
+            stage="ranks",
+            caused_by=follow_steps(ranks),
+            n_awaited=len(_wanted(captures, settings)) - len(ranks),
+        )
+    )
 
 
 def _wanted(

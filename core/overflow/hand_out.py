@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from npulse.core.run.model import Artifact
 from npulse.core.run.sides import Declared
 from npulse.core.scale import (
     ClusterGone,
+    SoFar,
     available_processors,
     n_workers_of,
     open_executor,
@@ -72,6 +73,10 @@ class RankDone:
         return replace(self, rank=rank)
 
 
+TellDone = Callable[[Mapping[int, RankDone]], None]
+"""Gets the rank-steps that are there by now, by their place."""
+
+
 @dataclass(slots=True)
 class Found:
     """What workers found of all rank-steps, in the order in which they are listed.
@@ -112,16 +117,18 @@ def looked_through_by_workers(
     root: Path,
     wanted: Sequence[Wanted],
     settings: Settings,
+    tell: TellDone | None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> Found:
-    """Every rank-step, or why it cannot be used. Who ends first does not count.
+    """Every rank-step, or why it cannot be used. Who ends first does not count. tell: while more are to come.
 
     ClusterGone where the cluster goes away and nothing is known as yet; Cancelled.
     """
     known: dict[int, RankDone | NpulseError] = {}
     gone = None
     note = ""
+    so_far = SoFar[RankDone](len(wanted), tell or (lambda _: None))
     progress(Progress("read", 0, len(wanted), "ranks"))
     try:
         with open_executor(settings.jobs or None, settings.cluster) as executor:
@@ -131,9 +138,11 @@ def looked_through_by_workers(
                 for name, artifact in wanted
             ]
             for place, found in results_as_known(
-                executor, look_through_rank, jobs, is_cancelled=is_cancelled
+                executor, look_through_rank, jobs, is_cancelled=is_cancelled, on_wait=so_far.look
             ):
                 known[place] = found
+                if isinstance(found, RankDone) and (found.scanned is not None or not settings.read_tensors):
+                    so_far.add(place, found)
                 note = note or (_first(found) if isinstance(found, RankDone) else "")
                 progress(Progress("read", len(known), len(jobs), "ranks", note=note))
     except ClusterGone as error:

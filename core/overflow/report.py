@@ -56,6 +56,7 @@ def report(found: Overflow, *, lang: Lang = "en", tables: bool = False, golden: 
     names = dict.fromkeys(rank.capture for rank in found.looked_through if rank.capture != ".")
     seen = counted["tensors"] + counted["monitor_rows"] + counted["records"]
     has_unknown = bool(counted["unknown"] or counted["monitor_rows_unknown"]) or not seen or found.is_growing
+    has_unknown = has_unknown or found.n_awaited > 0
     return Report(
         command=AREA,
         run=str(found.root),
@@ -129,6 +130,9 @@ def summary(found: Overflow, counted: Counter[str]) -> dict[str, Any]:
 
 
 def _told(found: Overflow, counted: Counter[str], golden: str, lang: Lang) -> Iterator[str]:
+    if found.n_awaited:
+        n = counted["rank_steps"]
+        yield say(TEXTS, "told-ranks-so-far", lang, n=n, total=n + found.n_awaited)
     is_seen = counted["tensors"] or counted["monitor_rows"] or counted["records"]
     if not is_seen:
         yield say(TEXTS, "told-nothing", lang)

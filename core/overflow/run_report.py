@@ -110,6 +110,11 @@ def look(
         saturation=saturation if saturation is not None else options.saturation,
         tails=options.tails,
     )
+
+    def tell(so_far: Overflow) -> None:
+        if options.on_report is not None and so_far.n_awaited:
+            options.on_report(report(so_far, lang=options.lang))
+
     found = analyse(
         run,
         chosen.captures,
@@ -117,7 +122,7 @@ def look(
         settings,
         progress=progress,
         is_cancelled=is_cancelled,
-        on_update=on_update,
+        on_update=on_update or (None if options.on_report is None else tell),
     )
     narrowed = [f"{n} {v}" for n, v in (("rank", options.rank), ("step", options.step)) if v is not None]
     if narrowed and not found.looked_through and not found.gradients:

@@ -387,6 +387,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "裁剪梯度范数、降低学习率，或检查第 {step} 步的数据。",
     ),
     # lines for people
+    "told-ranks-so-far": (
+        "so far: {n:,} of {total:,} ranks, the others are still being read",
+        "阶段性结果：已查看 {total:,} 个 rank 中的 {n:,} 个，其余仍在读取",
+    ),
     "told-counts": (
         "{calls:,} calls, {tensors:,} tensors, {ranks:,} rank-steps: origin {origin:,}, inherited {inherited:,}, legal {benign:,}",
         "{ranks:,} 个 rank-step，{calls:,} 个调用，{tensors:,} 个张量：源头 {origin:,}，继承 {inherited:,}，合法 {benign:,}",

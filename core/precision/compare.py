@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from npulse.core.progress import (
 )
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
-from npulse.core.scale import open_executor
+from npulse.core.scale import SoFar, open_executor
 
 from . import remember
 from .by_hand.apply import hand_problems
@@ -39,7 +40,8 @@ from .jobs import tensor_jobs as tensor_jobs
 from .judge import judge, unsure_of_samples
 from .last import Last
 from .many.hand_out import Ranks, loaded_by_workers, sides_by_workers, worth_handing_out
-from .many.so_far import SoFar
+from .many.so_far import tell_ranks
+from .many.work import RankDone
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
 from .reads import Unexamined, first_read, second_read
@@ -95,7 +97,9 @@ def compare_captures(
     as_read = remember.stamp(dump_paths) if cache else None
     problems: list[Problem] = []
     ranks = Ranks()
-    so_far = None if on_update is None else SoFar(pair, couples, settings, on_update)
+    so_far: SoFar[RankDone] | None = None
+    if on_update is not None:
+        so_far = SoFar(len(couples), partial(tell_ranks, pair, couples, settings, on_update))
     pair, loaded, couples, groups = _load_all(
         pair, couples, candidates, settings, ranks, so_far, problems, progress, is_cancelled
     )
@@ -272,7 +276,7 @@ def _load_all(
     candidates: Sequence[RankGroup],
     settings: Settings,
     ranks: Ranks,
-    so_far: SoFar | None,
+    so_far: SoFar[RankDone] | None,
     problems: list[Problem],
     progress: ProgressCallback,
     is_cancelled: IsCancelled,

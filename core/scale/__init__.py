@@ -11,3 +11,4 @@ from .lost import ClusterGone as ClusterGone
 from .lost import WorkerDied as WorkerDied
 from .results import ordered_results as ordered_results
 from .results import results_as_known as results_as_known
+from .so_far import SoFar as SoFar

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from npulse.core.calls.live import LiveRank
 from npulse.core.errors import NpulseError
@@ -16,6 +15,7 @@ from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.scale import (
     ClusterGone,
+    SoFar,
     available_processors,
     n_workers_of,
     open_executor,
@@ -27,9 +27,6 @@ from ..comparison import Settings
 from ..mixed.dtype_map import PrecisionMap
 from ..mixed.judge_by import Judged, judge_by
 from .work import RankDone, RankJob, SideJob, compare_rank, read_side
-
-if TYPE_CHECKING:
-    from .so_far import SoFar
 
 SMALL_BYTES = 16 << 20
 """Records (dump.json and its like) of both sides up to which starting processes costs more than it saves:
@@ -74,7 +71,7 @@ def loaded_by_workers(
     couples: Sequence[Couple],
     settings: Settings,
     ranks: Ranks,
-    so_far: SoFar | None,
+    so_far: SoFar[RankDone] | None,
     progress: ProgressCallback,
     is_cancelled: IsCancelled,
 ) -> Iterator[tuple[int, Loaded | NpulseError]]:
@@ -91,7 +88,7 @@ def loaded_by_workers(
         with open_executor(settings.jobs or None, settings.cluster) as executor:
             is_whole = settings.measured is None and len(couples) >= n_workers_of(executor)
             jobs = jobs_of_ranks(pair, couples, settings, is_whole=is_whole)
-            waiting = (lambda: None) if so_far is None else so_far.tell
+            waiting = (lambda: None) if so_far is None else so_far.look
             for place, found in results_as_known(
                 executor, compare_rank, jobs, is_cancelled=is_cancelled, on_wait=waiting
             ):
@@ -103,9 +100,8 @@ def loaded_by_workers(
                         settings.cache.tell_trouble(found.unkept)
                     note = note or (f"rank {target.rank}: {found.first}" if found.first else "")
                     yield place, found.loaded(target, golden)
-                    if so_far is not None:
+                    if so_far is not None and found.is_read and found.roles is not None:
                         so_far.add(place, found)
-                        so_far.tell()
                 else:
                     yield place, found
                 progress(

@@ -21,7 +21,7 @@ from npulse.core.overflow.run_report import look, selections
 from npulse.core.report import render
 from npulse.core.run.discover import discover
 from npulse.core.run.model import Run
-from npulse.core.scale import ClusterGone, WorkerDied
+from npulse.core.scale import ClusterGone, WorkerDied, so_far
 
 from ..scale.in_order import in_order_of
 from .small_dumps import begun, fwd, nan, rec, write
@@ -100,6 +100,26 @@ def test_who_ends_first_does_not_count(
     told, kept = expected
     with pytest.MonkeyPatch.context() as patch:
         assert answer(handed_out(patch, run, ends, kept=kept)) == told
+
+
+def test_what_is_known_is_told_while_ranks_come_in(tensors: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(so_far, "PAUSE_S", 0)
+    monkeypatch.setattr(so_far, "COSTS", 0)
+    told: list[Overflow] = []
+    done = handed_out(monkeypatch, tensors, ends=(2, 3, 0, 1), on_update=told.append)
+    early = [one for one in told if one.stage == "ranks"]
+    assert [(len(one.ranks), one.n_awaited) for one in early] == [(1, 3), (2, 2), (3, 1)]
+    assert [begun(one) for one in early] == [BEGUN] * 3
+    for n, one in enumerate(early, 1):
+        assert report(one).told[0].startswith(f"so far: {n} of 4 ranks")
+    assert answer(done) == answer(looked(tensors, ALONE))
+
+
+def test_healthy_ranks_are_no_pass_before_all_are_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Overflow] = []
+    handed_out(monkeypatch, run, ends=(0,), on_update=kept.append)
+    assert kept[0].n_awaited == 3
+    assert report(kept[0]).beneath == "unknown"
 
 
 def test_workers_read_the_tensors_of_their_rank(tensors: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, heading, specs
 from .evidence import evidence_lines
 from .jobs import look_through_round
-from .summary import nothing_lines, shown_lines
+from .summary import nothing_lines, shown_lines, so_far_text
 
 if TYPE_CHECKING:
     from npulse.core.run.model import Round, Run
@@ -80,7 +80,12 @@ class OverflowPane(TablePane[OverflowView], inherit_bindings=False):
     def busy_text(self) -> str:
         return self.tr("overflow.reading")
 
+    def has_rows_to_come(self, view: OverflowView) -> bool:
+        return view.found.n_awaited > 0
+
     def more_text(self) -> str:
+        if self.shown is not None and self.shown.found.n_awaited:
+            return so_far_text(self.shown, self.tr)
         return self.tr("overflow.scanning")
 
     def cancelled_text(self) -> str:

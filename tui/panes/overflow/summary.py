@@ -35,7 +35,8 @@ def shown_lines(view: OverflowView, tr: Tr, glyphs: Glyphs, width: int, key: str
     """
     report = view.report
     counted = {name: report.counts.get(name) for name in _COUNTS}
-    parts = [_counted(tr, name, n) for name, n in counted.items() if n]
+    parts = [so_far_text(view, tr)] if view.found.n_awaited else []
+    parts += [_counted(tr, name, n) for name, n in counted.items() if n]
     if not any(counted.values()) and not report.counts.get("monitor_rows"):
         parts.append(_counted(tr, "calls", report.counts.get("calls", 0)))
     mode = report.summary.get("saturation_mode", "unknown")
@@ -47,6 +48,12 @@ def shown_lines(view: OverflowView, tr: Tr, glyphs: Glyphs, width: int, key: str
     parts += [_counted(tr, name, n) for name, n in others.items() if n]
     separator = ", " if glyphs.is_ascii else " · "
     return [f"{report.verdict.upper()}  {separator.join(parts)}", _first_finding(view, tr, glyphs, width)]
+
+
+def so_far_text(view: OverflowView, tr: Tr) -> str:
+    """How many of the ranks this is, while workers have the others."""
+    n = len(view.found.ranks)
+    return tr("job.ranks-so-far", n=n, total=n + view.found.n_awaited)
 
 
 def _counted(tr: Tr, name: str, n: int) -> str:

@@ -32,7 +32,7 @@ from .jobs import (
     settings_of,
 )
 from .pages import ModulesPage
-from .summary import alone_lines, shown_lines
+from .summary import alone_lines, shown_lines, so_far_text
 from .theirs import theirs_lines, theirs_specs
 
 if TYPE_CHECKING:
@@ -124,10 +124,8 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
             self._start_at_first_finding()
 
     def more_text(self) -> str:
-        comparison = None if self.compared is None else self.compared.comparison
-        if comparison is not None and comparison.n_awaited:
-            n = len(comparison.ranks)
-            return self.tr("job.ranks-so-far", n=n, total=n + comparison.n_awaited)
+        if self.compared is not None and self.compared.comparison.n_awaited:
+            return so_far_text(self.compared, self.tr)
         return self.tr("precision.closer")
 
     def cancelled_text(self) -> str:

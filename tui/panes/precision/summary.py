@@ -35,7 +35,8 @@ def shown_lines(
     if view.n_pairs > 1:
         which = tr("precision.pair-of", i=view.pair_index + 1, n=view.n_pairs, key=key) + "  "
     cosine = report.summary.get("last_output_cosine")
-    parts = [tr("precision.last", cosine=f"{cosine:.4f}")] if isinstance(cosine, float) else []
+    parts = [so_far_text(view, tr)] if view.comparison.n_awaited else []
+    parts += [tr("precision.last", cosine=f"{cosine:.4f}")] if isinstance(cosine, float) else []
     sides = tr("precision.sides", target=safe_text(pair.target_name), golden=safe_text(pair.golden_name))
     separator = ", " if glyphs.is_ascii else " · "
 
@@ -53,6 +54,12 @@ def shown_lines(
         "   ".join(filter(None, (f"{which}{report.verdict.upper()}  {first}", sides, last))),
         _first_finding(view, tr, glyphs, lang, width),
     ]
+
+
+def so_far_text(view: PrecisionView, tr: Tr) -> str:
+    """How many of the ranks this is, while workers have the others."""
+    n = len(view.comparison.ranks)
+    return tr("job.ranks-so-far", n=n, total=n + view.comparison.n_awaited)
 
 
 def _first_finding(view: PrecisionView, tr: Tr, glyphs: Glyphs, lang: Lang, width: int) -> str:

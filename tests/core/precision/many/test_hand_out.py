@@ -16,13 +16,13 @@ from npulse.core import cache as caching
 from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
-from npulse.core.precision.many import hand_out, so_far
+from npulse.core.precision.many import hand_out
 from npulse.core.precision.many.work import RankDone, compare_rank
 from npulse.core.precision.report import report
 from npulse.core.report import render
 from npulse.core.run.discover import discover
 from npulse.core.run.sides import CapturePair, capture_pairs, pair_of
-from npulse.core.scale import ClusterGone, WorkerDied
+from npulse.core.scale import ClusterGone, WorkerDied, so_far
 
 from ...scale.in_order import in_order_of
 from .. import faulty_net as fn
@@ -215,26 +215,6 @@ def test_agreeing_ranks_are_no_pass_before_all_are_there(
     assert report(handed_out(monkeypatch, same, on_update=told.append)).verdict == "pass"
     assert told[0].n_awaited == 3
     assert report(told[0]).verdict == "unknown" and report(told[0]).beneath == "unknown"
-
-
-def test_a_slow_rank_does_not_hold_up_what_is_known_of_the_others(
-    small: tuple[CapturePair, str, dict[Path, bytes]],
-) -> None:
-    """What comes within the pause is told when that is over, though nothing more comes."""
-    pair, _, _ = small
-    couples = list(zip(pair.target, pair.golden, strict=True))
-    now_s, told = 0.0, list[Comparison]()
-    known = so_far.SoFar(pair, couples, ALONE, told.append, lambda: now_s)
-    done = [compare_rank(one) for one in hand_out.jobs_of_ranks(pair, couples, ALONE, is_whole=True)]
-    known.add(2, done[2])
-    known.tell()
-    known.add(0, done[0])
-    known.tell()
-    assert [len(one.ranks) for one in told] == [1]
-    now_s = so_far.PAUSE_S
-    known.tell()
-    known.tell()
-    assert [[rank.rank for rank in one.ranks] for one in told] == [[2], [0, 2]]
 
 
 def test_workers_keep_what_they_measure_and_what_cannot_be_kept_is_told_once(
