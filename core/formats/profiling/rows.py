@@ -22,7 +22,7 @@ from .columns import NO_PLACE, Layout, layout_of
 from .table_bytes import Lines
 
 MAX_RECORD_LINES = 64
-_MAX_RECORD_BYTES = 1 << 18
+MAX_RECORD_BYTES = 1 << 18
 _NO_HEADER = "this is no operator table: no header with a name and a duration"
 
 
@@ -172,7 +172,7 @@ class RowSplitter:
                     self._held, self._held_first = lines[at:], number
                     break
                 line = b" ".join(part.removesuffix(b"\r") for part in lines[at : at + n_used])
-            row, n_cells = _row_of(line, self.layout) if n_used else (None, 0)
+            row, n_cells = row_of(line, self.layout) if n_used else (None, 0)
             if row is not None:
                 self._note_uneven(n_cells, number)
                 kept.append(row)
@@ -293,7 +293,7 @@ def _n_lines_of(lines: list[bytes], at: int, most: int) -> int:
     for i in range(at, min(at + most, len(lines))):
         n_quotes += lines[i].count(b'"')
         n_bytes += len(lines[i])
-        if n_bytes > _MAX_RECORD_BYTES:
+        if n_bytes > MAX_RECORD_BYTES:
             return 0
         if n_quotes % 2 == 0:
             return i - at + 1
@@ -302,10 +302,10 @@ def _n_lines_of(lines: list[bytes], at: int, most: int) -> int:
 
 def _may_go_on(lines: list[bytes], at: int, most: int) -> bool:
     """True if more lines could still close the quote that is open at the end of these."""
-    return len(lines) - at < most and sum(map(len, lines[at:])) <= _MAX_RECORD_BYTES
+    return len(lines) - at < most and sum(map(len, lines[at:])) <= MAX_RECORD_BYTES
 
 
-def _row_of(line: bytes, layout: Layout) -> tuple[bytes | None, int]:
+def row_of(line: bytes, layout: Layout) -> tuple[bytes | None, int]:
     """The line as one that quotes take apart as they should, and how many cells it has.
 
     None: it has not as many as the layout wants. Empty cells behind the header count where no others are
