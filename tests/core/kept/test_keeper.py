@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,31 +37,9 @@ from npulse.tui.panes.overflow.jobs import look_through_round
 from npulse.tui.panes.performance import jobs as performance_jobs
 from npulse.tui.panes.precision.jobs import Choice, compare_round
 
+from ...opened import opened_in
+
 pytestmark = pytest.mark.xdist_group("kept")
-
-_watched: list[tuple[str, list[str]]] = []
-
-
-def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _watched and isinstance(arguments[0], str | bytes):
-        root, opened = _watched[-1]
-        path = os.path.abspath(os.fsdecode(arguments[0]))
-        if path.startswith(root) and not os.path.isdir(path):
-            opened.append(path)
-
-
-@contextmanager
-def opened_in(folder: Path) -> Iterator[list[str]]:
-    """The files below a folder that are opened meanwhile, by whatever means."""
-    if not getattr(_hook, "is_there", False):
-        sys.addaudithook(_hook)
-        _hook.is_there = True  # type: ignore[attr-defined]
-    opened: list[str] = []
-    _watched.append((os.path.abspath(folder), opened))
-    try:
-        yield opened
-    finally:
-        _watched.pop()
 
 
 def settled_ns(path: Path) -> int:
