@@ -52,7 +52,7 @@ class AnalysisOptions:
     dtype, shape: of raw elements, as the user writes them. fusion_rule: a file that names the original
     operators of compiled ones. pairing: "auto", or "name" where equal names alone pair calls. mappings:
     mapping files of calls, modules or APIs, which go before both. write_mapping: where the
-    pairs are written as one.
+    pairs are written as one. tensors: "all", or "where-needed": of calls that recorded statistics point to.
 
     on_report: gets what is known while workers still read some of the ranks; each report says how many.
     """
@@ -90,6 +90,7 @@ class AnalysisOptions:
     pairing: str = "auto"
     mappings: tuple[Path, ...] = ()
     write_mapping: Path | None = None
+    tensors: str = "all"
     on_report: Callable[[Report], None] | None = field(default=None, compare=False, repr=False)
 
 

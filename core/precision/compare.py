@@ -42,10 +42,12 @@ from .last import Last
 from .many.hand_out import Ranks, loaded_by_workers, sides_by_workers, worth_handing_out
 from .many.so_far import tell_ranks
 from .many.work import RankDone
+from .needed import where_needed
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
 from .reads import Unexamined, first_read, second_read
 from .resume import Resumed
+from .rows import BY_STATISTICS
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors
 from .splits.even import unlike_groups
@@ -80,6 +82,8 @@ def compare_captures(
     pair = _in_order(pair)
     if settings.sample:
         settings = replace(settings, second_read=False, cache=None, tails=None, measured=None)
+    if settings.tails is not None or settings.measured is not None:
+        settings = replace(settings, where_needed=False)
     candidates = groups_of(pair, settings.ranks)
     # which ranks a rank is compared with is known when the dumps have been read
     asked = replace(settings, rank=None) if candidates else settings
@@ -114,6 +118,11 @@ def compare_captures(
     judged = tuple(ranks.judged(told, one) for one in loaded) if told else ()
     keeps = settings.tails is not None or settings.measured is not None
     all_jobs = [jobs_of(pair, one, is_followed=keeps) for one in loaded]
+    if settings.where_needed:
+        all_jobs = [
+            where_needed(one.rows, one.tensors, jobs, settings.criteria) if ranks.of(one) is None else jobs
+            for one, jobs in zip(loaded, all_jobs, strict=True)
+        ]
     unread = [(one, jobs) for one, jobs in zip(loaded, all_jobs, strict=True) if ranks.of(one) is None]
     n_bytes = sum(unread_bytes(one.tensors, one.known, jobs) for one, jobs in unread)
     cluster = settings.cluster if ranks.gone is None and any(len(jobs) for _, jobs in unread) else None
@@ -149,7 +158,10 @@ def compare_captures(
     elif settings.metrics and settings.tails is None:
         if on_update is not None and metrics(is_cancelled)[0]:
             on_update(replace(done, stage="first read"))  # more figures are to come
-        parts = [(one.rows.n_rows, jobs) for one, jobs in zip(loaded, all_jobs, strict=True)]
+        parts = [
+            (one.rows.n_rows, jobs.picked(np.flatnonzero(one.rows.basis[jobs.rows] != BY_STATISTICS)))
+            for one, jobs in zip(loaded, all_jobs, strict=True)
+        ]
         plugged, wrong = measured_by_plugins(parts, progress, is_cancelled)
         done = replace(done, plugged=plugged, problems=(*done.problems, *wrong))
     return done

@@ -61,7 +61,7 @@ class Comparison:
 
     plugged: figures of metric plug-ins, where they were asked. own: what the target says of itself.
     judged: of each rank, what a precision map was used for. groups: ranks of which one side holds
-    parts.
+    parts. n_not_read: pairs of tensors whose statistics alone were asked, and agree.
     """
 
     pair: CapturePair
@@ -74,6 +74,7 @@ class Comparison:
     judged: tuple[Judged, ...] = ()
     groups: tuple[RankGroup, ...] = ()
     n_awaited: int = 0
+    n_not_read: int = 0
 
     @property
     def is_growing(self) -> bool:
@@ -90,6 +91,7 @@ class Settings:
     target ranks stand against which golden ones where their numbers differ ("0,1:0;2,3:1"). measured: where
     measurements are kept for the next comparison of the same captures; None keeps nothing. sample: large
     tensors are read in part, nothing is looked at closer or kept, and what agrees is unknown, no pass.
+    where_needed: tensors are read of those calls alone that recorded statistics point to; not if followed.
     mappings: the files that `pair_calls` goes by; what they name and no dump has is a problem."""
 
     criteria: Criteria = Criteria()
@@ -107,6 +109,7 @@ class Settings:
     ranks: str | None = None
     steps: tuple[tuple[int, int], ...] = ()
     sample: bool = False
+    where_needed: bool = False
     measured: dict[Any, Any] | None = field(default=None, compare=False, repr=False)
 
     def is_asked(self, artifact: Artifact) -> bool:

@@ -19,7 +19,7 @@ from .links import link, share_measurements
 from .origins.narrow import narrow_non_finite
 from .role_records import UNKNOWN_ROLE, Roles
 from .roles import all_well, assign_roles, is_all_well
-from .rows import Rows
+from .rows import BY_STATISTICS, Rows
 from .splits.blame import innocent
 from .splits.reorder import is_order_wrong, take_back
 from .verdict import PASS, REASON, UNKNOWN, Criteria
@@ -107,7 +107,11 @@ def judge(
         else rank
         for rank, one in zip(narrow_non_finite(walked), loaded, strict=True)
     )
-    return Comparison(pair, told, settings.criteria, tuple(problems), stage)
+    n_not_read = sum(
+        int((one.rows.basis[one.tensors.index[one.tensors.has_files]] == BY_STATISTICS).sum())
+        for one in loaded
+    )
+    return Comparison(pair, told, settings.criteria, tuple(problems), stage, n_not_read=n_not_read)
 
 
 def unsure_of_samples(comparison: Comparison) -> None:

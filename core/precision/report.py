@@ -46,6 +46,8 @@ def report(comparison: Comparison, *, lang: Lang = "en", tables: bool = False) -
     is_one_run = pair.target_root == pair.golden_root
     counted, summary = counts(comparison), {**end_result(comparison), **plugged_summary(comparison)}
     summary |= own_summary(comparison.own)
+    if comparison.n_not_read:
+        summary["tensors_not_read"] = comparison.n_not_read
     return Report(
         command=AREA,
         run=str(pair.target_root),

@@ -40,6 +40,7 @@ from .choose import (
 )
 from .compare import Comparison, Settings, compare_captures
 from .mixed.dtype_map import read_precision_map
+from .needed import TENSORS, WHERE_NEEDED
 from .report import AREA, report
 from .shown.answer import answered, check_question, criteria_asked
 from .shown.names import measures
@@ -272,6 +273,8 @@ def _compared(
     is_cancelled: IsCancelled,
 ) -> tuple[Comparison, Report]:
     check_question(options)
+    if options.tensors not in TENSORS:
+        raise UsageError(f"--tensors {options.tensors[:40]}: no such choice", hint=" or ".join(TENSORS))
     pair = _as_declared(pair, options)
     settings = settings_of(options)
 
@@ -315,6 +318,7 @@ def settings_of(options: AnalysisOptions) -> Settings:
         precision_map=read_precision_map(options.precision_map) if options.precision_map else None,
         ranks=options.ranks,
         sample=measures(options.metrics).is_sampled,
+        where_needed=options.tensors == WHERE_NEEDED,
     )
 
 
@@ -340,6 +344,7 @@ def _report_alone(
             ("--criteria", options.criteria),
             ("--cluster", options.cluster),
             ("--precision-map", options.precision_map),
+            ("--tensors", options.tensors == WHERE_NEEDED),
         )
         if value
     ]

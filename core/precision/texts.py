@@ -337,6 +337,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "; {n} elements differ where golden is 0: their relative error says nothing",
         "；{n} 个元素在标杆为 0 处不同：其相对误差没有意义",
     ),
+    "told-not-read": (
+        "{n:,} tensor pair(s) (was|were) not read: their recorded statistics agree, which does not prove that they do",
+        "{n:,} 对张量未读取：其记录的统计值一致，但统计值一致不能证明张量一致",
+    ),
     "told-stored": (
         "{n} tensor pair(s) (is|are) stored in another dtype than dump.json declares; judged as declared",
         "{n} 对张量文件的 dtype 与 dump.json 声明不同；按声明判断",

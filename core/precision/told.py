@@ -47,6 +47,7 @@ def told(
             name += f" (rank {summary['last_output_rank']})"
         lines.append(say(TEXTS, "told-end", lang, name=name, figures=", ".join(figures)))
     lines += [_within_rounding(comparison, lang), _stored_otherwise(comparison, lang)]
+    lines += [say(TEXTS, "told-not-read", lang, n=comparison.n_not_read)] if comparison.n_not_read else []
     return tuple(line for line in lines if line)
 
 

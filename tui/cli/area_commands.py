@@ -68,6 +68,7 @@ def precision(
     pairing: p.PairingOption = "auto",
     mapping: p.MappingOption = None,
     write_mapping: p.WriteMappingOption = None,
+    tensors: p.TensorsOption = "all",
     baseline: p.GoldenBaselineOption = None,
     verbosity: p.VerbosityOption = 2,
     options: o.AnalyseOptions,
@@ -94,6 +95,7 @@ def precision(
         pairing=pairing,
         mappings=tuple(mapping or ()),
         write_mapping=write_mapping,
+        tensors=tensors,
         baseline=baseline,
         verbosity=verbosity,
     )

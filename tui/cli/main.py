@@ -77,7 +77,7 @@ _VALUE_OPTIONS = frozenset(
         *("--count", "--keep-fp32", "--keep-input", "--kernel-object", "--list", "--model", "--pid"),
         *("--reference", "-r", "--target", "--config", "--metric", "--error-threshold", "--compare-mode"),
         *("--operator", "--layer", "--verbosity", "-v", "--api", "--precision-map", "--path-map"),
-        *("--mapping", "--write-mapping", "--pairing"),
+        *("--mapping", "--write-mapping", "--pairing", "--tensors"),
         *("--profiling-level", "--repeat", "--retro", "--switch", "--timeout"),
         *("--side", "--activation", "--scale", "--dtype", "--shape", "--fusion-rule"),
     )

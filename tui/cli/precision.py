@@ -35,6 +35,7 @@ class PrecisionOptions:
     pairing: str = "auto"
     mappings: tuple[Path, ...] = ()
     write_mapping: Path | None = None
+    tensors: str = "all"
     baseline: str | None = None
     verbosity: int = 2
 
@@ -57,6 +58,7 @@ def run_precision(options: AnalyseOptions, paths: Sequence[Path], own: Precision
         "pairing": own.pairing,
         "mappings": own.mappings,
         "write_mapping": own.write_mapping,
+        "tensors": own.tensors,
     }
     paths, document = _without_config(paths, own)
     target, golden = _sides(paths, own)

@@ -79,3 +79,7 @@ GoldenBaselineOption = Annotated[
         "--baseline", help="Keep this verified capture as the golden one of those beside it; none forgets it."
     ),
 ]
+TensorsOption = Annotated[
+    str,
+    typer.Option("--tensors", help="all, or where-needed: of calls that recorded statistics point to."),
+]

@@ -132,6 +132,7 @@ def jobs_of_ranks(
             is_trained=step > min(steps),
             second_read=settings.second_read,
             sample=settings.sample,
+            where_needed=settings.where_needed,
             cache=settings.cache if settings.cluster is None else None,
         )
         for (target, golden), step in zip(couples, steps, strict=True)

@@ -25,6 +25,7 @@ from ..captured import Loaded, PairCalls, jobs_of, load
 from ..live import Known
 from ..mixed.dtype_map import PrecisionMap
 from ..mixed.judge_by import Judged, judge_by
+from ..needed import where_needed
 from ..role_records import Roles
 from ..rows import Rows, TensorRows
 from ..splits.even import may_hold_parts
@@ -53,6 +54,7 @@ class RankJob:
     is_trained: bool = False
     second_read: bool = True
     sample: bool = False
+    where_needed: bool = False
     cache: Cache | None = None
 
     @property
@@ -149,6 +151,8 @@ def compare_rank(job: RankJob) -> RankDone:
             criteria=job.criteria, second_read=job.second_read, sample=job.sample, cache=job.cache
         )
         jobs = jobs_of(pair, one, is_followed=False)
+        if job.where_needed:
+            jobs = where_needed(rows, one.tensors, jobs, job.criteria)
         unread = read_tensors(InlineExecutor(), one, jobs, settings, as_read)
         settle_statistics(rows, one.tensors, job.criteria)
         roles = None
