@@ -95,6 +95,8 @@ def gaps(covered: Intervals, start_ns: int | None = None, end_ns: int | None = N
         end_ns = max(int(covered.ends_ns[-1]), start_ns) if len(covered) else start_ns
     if end_ns < start_ns:
         raise ValueError("the end is before the start")
+    if len(covered) and (start_ns, end_ns) == (int(covered.starts_ns[0]), int(covered.ends_ns[-1])):
+        return Intervals(covered.ends_ns[:-1], covered.starts_ns[1:])  # held once: there may be millions
     starts = np.concatenate((np.array([start_ns], np.int64), covered.ends_ns))
     ends = np.concatenate((covered.starts_ns, np.array([end_ns], np.int64)))
     starts, ends = np.maximum(starts, start_ns), np.minimum(ends, end_ns)

@@ -96,6 +96,13 @@ class OperatorTable:
         dtype = {"text": np.int32, "number": np.float64}.get(column.kind, np.int64)
         return np.full(self.n_rows, absent_of(column), dtype)
 
+    def values_at(self, name: str, rows: npt.NDArray[Any] | slice) -> npt.NDArray[Any]:
+        """`values(name)[rows]`, without the whole column in full width."""
+        if isinstance(self.arrays, PackedColumns) and name in self.arrays:
+            return self.arrays.at(name, rows)
+        taken: npt.NDArray[Any] = self.values(name)[rows]
+        return taken
+
     def is_absent(self, name: str) -> npt.NDArray[np.bool_]:
         """True where a row has no value in that column."""
         values = self.values(name)

@@ -67,6 +67,11 @@ class PackedColumns(Mapping[str, _Array]):
     def __len__(self) -> int:
         return len(self._columns)
 
+    def at(self, name: str, rows: _Array | slice) -> _Array:
+        """Some rows of one column, in full width: those rows alone are made wide."""
+        one = self._columns[name]
+        return replace(one, values=one.values[rows]).whole()
+
     def taken(self, rows: _Array) -> PackedColumns:
         """Some of the rows."""
         return PackedColumns(

@@ -68,13 +68,14 @@ def shown(ratio: float) -> float:
     return min(ratio, 1.0)
 
 
-def pipe_ratio(table: OperatorTable, pipe: str) -> Floats | None:
-    """Busy share of a pipe, per row: of the side of the chip where it was busier. None: not recorded."""
+def pipe_ratio(table: OperatorTable, pipe: str, rows: Integers | None = None) -> Floats | None:
+    """Busy share of a pipe, per row (or of some rows): of the side of the chip where it was busier. None: not
+    recorded."""
     found: Floats | None = None
     for side in _SIDES:
         for name in (f"{side}{pipe}_ratio", f"{side}{pipe}_exe_ratio"):
             if name in table.arrays:
-                values = table.values(name)
+                values = table.values(name) if rows is None else table.values_at(name, rows)
                 found = values if found is None else np.fmax(found, values)
     return None if found is None else _sane(found, _MAX_RATIO)
 
@@ -151,16 +152,20 @@ def call_bounds(
 
 def _bounds(table: OperatorTable, rows: Integers, groups: Integers, n: int, limit: float) -> GroupBounds:
     """groups: of each of these rows, 0 to n - 1."""
-    times = table.values("duration_ns")[rows].astype(np.float64)
-    columns = [pipe_ratio(table, pipe) for pipe in PIPES]
+    times = table.values_at("duration_ns", rows).astype(np.float64)
     is_measured = np.zeros(len(rows), np.bool_)
-    for column in columns:
+    is_few = len(rows) <= _CALLS_AT_ONCE  # of more, all pipes at once would be most of the memory
+    columns: list[Floats | None] = []
+    for pipe in PIPES:
+        column = pipe_ratio(table, pipe, rows)
         if column is not None:
-            is_measured |= column[rows] > 0
+            is_measured |= column > 0
+        columns.append(column if is_few else None)
     ratios = np.full((n, len(PIPES)), np.nan)
-    for place, column in enumerate(columns):
+    for place, pipe in enumerate(PIPES):
+        column = columns[place] if is_few else pipe_ratio(table, pipe, rows)
         if column is not None:
-            ratios[:, place], _ = _weighted(column[rows], times, groups, n, is_measured)
+            ratios[:, place], _ = _weighted(column, times, groups, n, is_measured)
     highest = np.full(n, np.nan)
     code = np.full(n, UNKNOWN, np.int8)
     if n:
@@ -191,7 +196,7 @@ def _of(
 ) -> tuple[Floats, Floats]:
     if name not in table.arrays:
         return np.full(n, np.nan), np.zeros(n)
-    values = _sane(table.values(name)[rows], _MAX_VALUE)
+    values = _sane(table.values_at(name, rows), _MAX_VALUE)
     return _weighted(values, times, groups, n, values > above)
 
 

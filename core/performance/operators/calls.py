@@ -86,8 +86,7 @@ class Calls:
 
     def values(self, name: str) -> npt.NDArray[Any]:
         """A column of the table for these calls."""
-        taken: npt.NDArray[Any] = self.table.values(name)[self.rows]
-        return taken
+        return self.table.values_at(name, self.rows)
 
     def raw(self, name: str, call: int) -> str:
         """One cell as it is."""

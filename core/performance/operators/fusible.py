@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from npulse.core.figures import time_text
 from npulse.core.findings import Related
+from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.text import columns_of
 
 from ..advice import Advice, words
@@ -84,24 +85,25 @@ def repeated_sequences(calls: Calls, taken: Flags | None = None) -> list[Sequenc
     order = stream_order(calls, calls.is_kernel)
     if taken is None:
         taken = np.zeros(len(order), np.bool_)
-    part = calls.core[order] != AI_CPU  # what is there waits for another processor: a sequence ends
-    streams = _narrow(calls.values("stream")[order])
     n = len(order)
     if n < MIN_LENGTH * MIN_REPEATS:
         return []
-    kinds = calls.kind[order]
-    starts, durations = calls.start_ns[order], calls.duration_ns[order]
+    # nearly always all calls in their order: then nothing is copied
+    is_all = n == len(calls) and bool((order[1:] > order[:-1]).all())
+    chosen = slice(None) if is_all else order
+    part = calls.core[chosen] != AI_CPU  # what is there waits for another processor: a sequence ends
+    streams = _narrow(calls.values("stream")[chosen])
+    kinds = calls.kind[chosen]
+    starts, durations = calls.start_ns[chosen], calls.duration_ns[chosen]
     busy = _summed(durations)
-    moved, worked = _moves(calls, order)
-    moves, works = _summed(moved), _summed(worked)
-    del moved, worked
+    moves, works = _moves(calls, order)
     unusable = _counted(~part | (kinds < 0))
     covered = taken.copy()
     fused = _counted(covered)
     ends = starts + durations
     limit_ns = calls.wall_ns * MIN_PERCENT / 100
     is_heavy = calls.marked("kind", [any(word in kind.lower() for word in _HEAVY) for kind in calls.kinds])[
-        order
+        chosen
     ]
     heavy = _counted(is_heavy)
     del durations, part, is_heavy  # a million kernels: times are 8 MB each
@@ -197,14 +199,25 @@ def _candidates(
     )
     for bits in _BITS:
         size = (1 << bits) + 1  # the last one is for windows that do not count
-        buckets = (rolling >> np.uint64(64 - bits)).astype(np.int32)
+        buckets = np.empty(m, np.int32)
+        np.right_shift(rolling, np.uint64(64 - bits), out=buckets, casting="unsafe")
         np.putmask(buckets, ~fine, size - 1)
         counts = _binned(buckets, size)
         counts[-1] = 0
         if 8 * np.count_nonzero(counts) < size:
             break
+    # sums are made of what comes again alone: four arrays of millions of buckets would hold little else
+    kept = np.flatnonzero(counts >= MIN_REPEATS)
+    del counts
+    if not len(kept):
+        return []
+    renumbered = np.full(size, len(kept), np.int32)
+    renumbered[kept] = np.arange(len(kept), dtype=np.int32)
+    buckets, size = renumbered[buckets], len(kept) + 1
+    del renumbered
     walls = _binned(buckets, size, lambda part: spans.ends[length - 1 :][part] - spans.starts[:m][part])
-    many = (counts >= MIN_REPEATS) & (walls > limit_ns)
+    many = walls > limit_ns
+    many[-1] = False
     if not many.any():
         return []
     busy = _binned(buckets, size, lambda part: spans.busy[length:][part] - spans.busy[:m][part])
@@ -306,17 +319,31 @@ def _advice(calls: Calls, order: Integers, key: str, chosen: list[Sequence]) -> 
 
 
 def _moves(calls: Calls, order: Integers) -> tuple[Floats, Floats]:
-    """Time of moving in and out, and of the cores, in ns; both 0 where one of them is not recorded.
+    """Time of moving in and out, and of the cores, in ns, before each kernel and of all: one element more.
+    Both are 0 where one of them is not recorded.
 
-    As the vendor sums it: the larger of both sides' mte2, and the larger of fixpipe and mte3.
+    As the vendor sums it: the larger of both sides' mte2, and the larger of fixpipe and mte3. Part by part:
+    a million kernels have 8 MB of each counter.
     """
+    sums = np.zeros(len(order) + 1), np.zeros(len(order) + 1)
+    for start in range(0, len(order), _AT_ONCE):
+        part = _moves_of(calls.table, calls.rows[order[start : start + _AT_ONCE]])
+        for whole, one in zip(sums, part, strict=True):
+            whole[start + 1 : start + 1 + len(one)] = one
+    for whole in sums:
+        np.cumsum(whole, out=whole)
+    return sums
+
+
+def _moves_of(table: OperatorTable, rows: Integers) -> tuple[Floats, Floats]:
+    """The same of some rows, not summed up."""
 
     def largest(*names: str) -> Floats:
-        taken = np.zeros(len(order))
-        known = np.zeros(len(order), np.bool_)
+        taken = np.zeros(len(rows))
+        known = np.zeros(len(rows), np.bool_)
         for name in names:
-            if name in calls.table.arrays:
-                values = calls.values(name)[order]
+            if name in table.arrays:
+                values = table.values_at(name, rows)
                 known |= ~np.isnan(values)
                 taken = np.fmax(taken, values)
         return np.where(known, np.fmax(taken, 0), np.nan)

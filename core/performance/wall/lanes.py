@@ -62,6 +62,12 @@ class Gaps:
     artefact_ns: int
 
 
+def narrowed(places: Integers) -> Integers:
+    """Places in 32 bits where they fit: a large table has millions of them."""
+    fits = not len(places) or int(places.max()) < 2**31
+    return places.astype(np.int32) if fits else places
+
+
 def exact_sum(values: Integers) -> int:
     """The sum of int64 values, none of them negative, however large it gets."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFF_FFFF).sum())
@@ -89,7 +95,7 @@ def gaps_of(work: DeviceWork, is_busy: Flags, idle: Intervals) -> Gaps:
         )
         for i in np.lexsort((idle.starts_ns, -lengths))[:MAX_GAPS]
     )
-    return Gaps(before, after, is_artefact, longest, int(lengths[is_artefact].sum()))
+    return Gaps(narrowed(before), narrowed(after), is_artefact, longest, int(lengths[is_artefact].sum()))
 
 
 def _are_artefacts(work: DeviceWork, idle: Intervals) -> Flags:
