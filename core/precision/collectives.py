@@ -36,12 +36,37 @@ def carry_through_collectives(
     """The ranks with roles in which what a peer was given wrong is no origin here.
 
     walks: for each rank its roles, given the calls that only carry. known: such calls of each rank, with what
-    they carry. A rank is walked again when a peer turns out to have been given bad inputs, until nothing
-    changes. Cost: O(calls) where several ranks differ.
+    they carry. Ranks meet within a step: each step is followed by itself, and what comes of several is
+    put together as it stands. Cost: O(calls) where several ranks differ, for each step its ranks squared.
     """
     found = list(ranks)
     if len(found) < 2 or not any(_differs(rank) for rank in found):
         return found
+    of_step: dict[int | None, list[int]] = {}
+    for place, rank in enumerate(found):
+        of_step.setdefault(rank.step, []).append(place)
+    for places in of_step.values():
+        within = {place: number for number, place in enumerate(places)}
+        given = (
+            [{c: (within[p], o) for c, (p, o) in known[place].items()} for place in places] if known else ()
+        )
+        part = _of_step([found[p] for p in places], [walks[p] for p in places], given, n_rounds=len(found))
+        for place, rank in zip(places, part, strict=True):
+            carried = {call: (places[peer], other) for call, (peer, other) in rank.carried.items()}
+            found[place] = replace(rank, carried=carried)
+    return found
+
+
+def _of_step(
+    ranks: Sequence[RankComparison],
+    walks: Sequence[Walk],
+    known: Sequence[Mapping[int, Place]],
+    *,
+    n_rounds: int,
+) -> list[RankComparison]:
+    """The ranks of one step, by their places in it. A rank is walked again when a peer turns out to have been
+    given bad inputs, until nothing changes."""
+    found = list(ranks)
     meetings = [_meetings(rank) for rank in found]
     modules = SameModule(ranks)
     modules.look_up(name for rank in found for _, name in _modules_that_began(rank))
@@ -51,7 +76,7 @@ def carry_through_collectives(
         for place, calls in enumerate(carried):
             if calls:
                 found[place] = replace(found[place], roles=walks[place](frozenset(calls)))
-    for _ in found:
+    for _ in range(n_rounds):
         before = [len(calls) for calls in carried]
         for place, here in enumerate(found):
             for call in _exchanges(here, meetings[place]):
@@ -75,17 +100,10 @@ def _with_clocks(
     ranks: Sequence[RankComparison], meetings: Sequence[Meetings], carried: Sequence[Mapping[int, Place]]
 ) -> list[RankComparison]:
     """With what brought the difference to which call, and one order for the calls of all ranks of a step."""
-    found = list(ranks)
-    for step in dict.fromkeys(rank.step for rank in ranks):
-        places = [place for place, rank in enumerate(ranks) if rank.step == step]
-        clocks = clocks_of([meetings[place] for place in places])
-        for place, clock in zip(places, clocks, strict=True):
-            came = {
-                call: giver
-                for call, giver in sorted(carried[place].items())
-                if ranks[place].roles.call[call] == INHERITED
-            }
-            found[place] = replace(ranks[place], clock=clock, carried=came)
+    found = []
+    for rank, givers, clock in zip(ranks, carried, clocks_of(list(meetings)), strict=True):
+        came = {call: giver for call, giver in sorted(givers.items()) if rank.roles.call[call] == INHERITED}
+        found.append(replace(rank, clock=clock, carried=came))
     return found
 
 
@@ -144,8 +162,8 @@ def _met(
     here, met = ranks[place], meetings[place].of_call.get(call, ())
     name = here.rows.pairing.name(here.target, here.golden, call)
     found: list[Place] = []
-    for peer, other in enumerate(ranks):
-        if peer == place or other.step != here.step:
+    for peer in range(len(ranks)):
+        if peer == place:
             continue
         if not met:
             found += [(peer, c) for c in modules.calls(peer, name)]
