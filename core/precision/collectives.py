@@ -19,7 +19,7 @@ from .same_module import SameModule
 from .verdict import ERROR
 
 if TYPE_CHECKING:
-    from .compare import RankComparison
+    from .comparison import RankComparison
 
 GIVEN = (INPUT, KWARGS, PARAMETERS)
 

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from npulse.core.cache import Cache
 from npulse.core.findings import Problem
-from npulse.core.formats.msprobe.mapping import MappingFile
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
-from npulse.core.run.model import Artifact
-from npulse.core.run.sides import CapturePair
-from npulse.core.scale import Cluster
-from npulse.core.tails import Tails
 
-from .captured import PairCalls
-from .live import Growth
-from .mixed.dtype_map import PrecisionMap
-from .mixed.judge_by import Judged
 from .own.checks import OwnChecks
 from .pairing import pair_auto
 from .plugged import PluggedFigure
 from .role_records import Roles
 from .rows import Rows
-from .splits.group import RankGroup
 from .verdict import Criteria
+
+if TYPE_CHECKING:  # the records of a comparison that is kept are put together without what made them
+    from npulse.core.cache import Cache
+    from npulse.core.formats.msprobe.mapping import MappingFile
+    from npulse.core.run.model import Artifact
+    from npulse.core.run.sides import CapturePair
+    from npulse.core.scale import Cluster
+    from npulse.core.tails import Tails
+
+    from .captured import PairCalls
+    from .live import Growth
+    from .mixed.dtype_map import PrecisionMap
+    from .mixed.judge_by import Judged
+    from .splits.group import RankGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from npulse.core.table import Table
 from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
 from .jobs import tensor_jobs
 from .pairing.told import pair_words

@@ -15,7 +15,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import KWARGS, Dump
 from npulse.core.text import Lang, command_line, say
 
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .origins.path import hops_of
 from .origins.related import began_at as began_at
 from .origins.related import each_once, inheriting_calls, related_of

@@ -16,7 +16,7 @@ from .live import growth_of
 from .work import TensorJob
 
 if TYPE_CHECKING:
-    from .compare import Comparison, Settings
+    from .comparison import Comparison, Settings
 
 Couple = tuple[Artifact, Artifact]
 

@@ -13,7 +13,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import CallName
 from npulse.core.table import Column, Table, text_column
 
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .role_records import ORIGIN, ROLES
 from .rows import Rows
 from .table import table_row

@@ -6,7 +6,7 @@ from npulse.core.figures import number
 from npulse.core.findings import Finding
 from npulse.core.text import Lang, say
 
-from .compare import Comparison
+from .comparison import Comparison
 from .explain import location, row_figures
 from .texts import TEXTS
 

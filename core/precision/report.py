@@ -14,7 +14,7 @@ from npulse.core.formats.msprobe.names import parse_name, without_number
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT
 from npulse.core.text import Lang, say
 
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .explain import describe_row, location, origin_finding, row_figures, scalar_pair
 from .origins.related import inheriting_calls
 from .own.report import beside_lines, map_lines, own_findings, own_summary

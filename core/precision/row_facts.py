@@ -6,7 +6,7 @@ from typing import Any
 
 from npulse.core.findings import Location
 
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .rows import BASES, FIGURES
 from .verdict import REASONS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .compare import RankComparison
+    from .comparison import RankComparison
 
 
 class SameModule:

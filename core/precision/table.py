@@ -14,7 +14,7 @@ from npulse.core.formats.msprobe.records import Dump
 from npulse.core.table import Column, Table, joined_text
 from npulse.core.text import Lang
 
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .pairing.told import pairing_columns
 from .plugged import PluggedFigure
 from .role_records import ROLES

@@ -11,7 +11,7 @@ from npulse.core.figures import number
 from npulse.core.findings import Finding
 from npulse.core.text import Lang, say
 
-from .compare import Comparison
+from .comparison import Comparison
 from .rows import BASES, BY_STATISTICS, BY_TENSOR, BY_VALUE, LINKED
 from .texts import TEXTS
 from .verdict import REASON

@@ -18,7 +18,7 @@ from npulse.core.text import Lang, say
 from npulse.core.views import Detail, Strip, rows_named, shown_figure
 
 from .by_hand import HandPair
-from .compare import Comparison, RankComparison
+from .comparison import Comparison, RankComparison
 from .detail import detail, has_elements, where_lines
 from .explain import row_finding
 from .layers import LayersOfRanks, layer_strip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npulse.core.formats.msprobe.records import Dump
-from npulse.core.precision.compare import Comparison, RankComparison
+from npulse.core.precision.comparison import Comparison, RankComparison
 from npulse.core.progress import IsCancelled, never_cancelled
 
 from .foreign import References

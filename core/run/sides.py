@@ -24,7 +24,6 @@ from .captures import Capture as Capture
 from .captures import captures_alone as captures_alone
 from .captures import captures_of as captures_of
 from .captures import comparable_captures as comparable_captures
-from .discover import discover
 from .model import Artifact, Run
 from .paths import is_process, is_rank_folder, shown
 from .side_words import DEVICE_SCORES, GOLDEN_ROUND, GOLDEN_SCORE, GOLDEN_WORDS, TARGET_WORDS, words_of
@@ -156,6 +155,8 @@ def pair_of(
     side holds one step (or one rank-step) it is paired whatever its number: the user chose it.
     Raises InputError where a side holds no capture or several, or where nothing belongs together.
     """
+    from .discover import discover  # slow to load, and not needed for a pair that is known
+
     runs = [discover(path, progress=progress, is_cancelled=is_cancelled) for path in (target, golden)]
     sides = [_only_capture(run) for run in runs]
     if {side.artifacts[0].kind == CHECKPOINT for side in sides} == {True, False}:

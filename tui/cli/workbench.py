@@ -376,7 +376,7 @@ def _make_pane(area: str, jobs: int, no_cache: bool, source_roots: tuple[Path, .
 
     pane = make_pane(area)
     if area == "precision":
-        from npulse.core.precision.compare import Settings
+        from npulse.core.precision.comparison import Settings
 
         pane.settings = Settings(jobs=jobs, cache=user_cache(no_cache))  # type: ignore[attr-defined]
     if area == "memory":

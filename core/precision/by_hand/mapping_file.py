@@ -13,7 +13,7 @@ from npulse.core.formats.msprobe.mapping import COMMENT as COMMENT
 from npulse.core.formats.msprobe.mapping_write import group_line, renamed_lines
 from npulse.core.formats.msprobe.records import TENSOR
 
-from ..compare import RankComparison
+from ..comparison import RankComparison
 from .apply import HAND, with_hand_pairs
 from .record import HandPair
 

@@ -21,7 +21,7 @@ from ..own.model import Captured, Seen
 from ..pair import pair_blocks
 
 if TYPE_CHECKING:
-    from ..compare import RankComparison
+    from ..comparison import RankComparison
 
 READ = 16
 """Outputs of a pair of dtypes whose elements are read once more, those with the largest error first."""

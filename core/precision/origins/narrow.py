@@ -19,7 +19,7 @@ from ..role_records import INHERITED, ORIGIN, Origin
 from ..verdict import REASON
 
 if TYPE_CHECKING:
-    from ..compare import RankComparison
+    from ..comparison import RankComparison
 
 _NARROWED = frozenset(("operator", "scalar", "unmatched"))
 """Causes that may name a call around the one that made it, or behind it."""

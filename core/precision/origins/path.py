@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..role_records import Origin
 
 if TYPE_CHECKING:
-    from ..compare import Comparison, RankComparison
+    from ..comparison import Comparison, RankComparison
 
 Place = tuple[int, int]
 """A call: place of its rank in `Comparison.ranks`, and its number in the pairing."""

@@ -12,7 +12,7 @@ from npulse.core.formats.msprobe.construct import ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT
 
-from ..compare import RankComparison
+from ..comparison import RankComparison
 from ..pairing.told import group_members
 from ..role_records import INHERITED, UNMATCHED, Origin
 from ..row_facts import row_figures

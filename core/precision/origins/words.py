@@ -16,7 +16,7 @@ from ..texts import TEXTS
 from .path import Hop
 
 if TYPE_CHECKING:
-    from ..compare import RankComparison
+    from ..comparison import RankComparison
 
 SHOWN_HOPS, SHOWN_RANKS = 3, 8
 

@@ -20,7 +20,7 @@ from .model import Captured, Seen
 from .runs import check_runs, is_same_program
 
 if TYPE_CHECKING:
-    from ..compare import RankComparison
+    from ..comparison import RankComparison
 
 
 def check_beside(

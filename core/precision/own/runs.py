@@ -22,7 +22,7 @@ from .model import Captured, Seen
 from .switches import switch_for
 
 if TYPE_CHECKING:
-    from ..compare import RankComparison
+    from ..comparison import RankComparison
 
 TELLING_CALLS = 2
 """So many operators that round as each device likes are bit for bit equal only if the same kernels ran."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..compare import Comparison
+from ..comparison import Comparison
 from ..ranks.matrix import RankMatrix
 from ..report import ordered_origins
 from ..table import place_of, table_row

@@ -8,7 +8,7 @@ from npulse.core.formats.msprobe.records import NONE, OBJECT, Dump, Leaf
 from npulse.core.table import Column, Table, text_column
 from npulse.core.text import Lang, say
 
-from ..compare import RankComparison
+from ..comparison import RankComparison
 from ..verdict import VERDICTS
 from .texts import TEXTS
 

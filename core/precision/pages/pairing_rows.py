@@ -17,7 +17,7 @@ from npulse.core.table import Column, Table
 from npulse.core.text import Lang, say
 from npulse.core.views import Detail
 
-from ..compare import RankComparison
+from ..comparison import RankComparison
 from ..pairing import CERTAIN, EVIDENCE, LIKELY, Group, Ints, Pairing
 from ..role_records import ROLES, UNKNOWN_ROLE, UNMATCHED
 from ..table import STATES

@@ -16,7 +16,7 @@ from .model import CERTAIN, EVIDENCE, LIKELY, Group, Ints, Pairing
 from .texts import TEXTS
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
 
 _NAME = 1 << EVIDENCE.index("name")
 

@@ -15,7 +15,7 @@ from ..pair import compare_files
 from ..verdict import ERROR, PASS, REASON, WARNING
 
 if TYPE_CHECKING:
-    from ..compare import Comparison, RankComparison
+    from ..comparison import Comparison, RankComparison
 
 MAX_TURNED_ELEMENTS = 1 << 26
 """Elements of parameters that are read once more with their axes exchanged, in one comparison."""

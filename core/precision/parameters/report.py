@@ -13,7 +13,7 @@ from .compare import Parameters, Place
 from .texts import TEXTS
 
 if TYPE_CHECKING:
-    from ..compare import Comparison, RankComparison
+    from ..comparison import Comparison, RankComparison
 
 SHOWN = 20
 

@@ -18,7 +18,7 @@ from npulse.core.progress import (
     never_cancelled,
 )
 
-from ..compare import Comparison, RankComparison
+from ..comparison import Comparison, RankComparison
 from ..layers import LayersOfRanks, row_errors, worst_rows
 from ..report import ordered_origins
 from ..table import table_row

@@ -11,7 +11,7 @@ import numpy as np
 from npulse.core.errors import InputError
 from npulse.core.table import Column, Table, text_column
 
-from ..compare import Comparison, RankComparison
+from ..comparison import Comparison, RankComparison
 from ..role_records import ROLES
 from ..rows import BASES, COUNTS
 from ..table import table_row

@@ -15,7 +15,7 @@ from npulse.core.findings import Finding, Report, verdict_from
 from npulse.core.table import Table
 from npulse.core.text import Lang, say
 
-from ..compare import Comparison, RankComparison
+from ..comparison import Comparison, RankComparison
 from ..explain import row_finding
 from ..ranks import ranks_of_call
 from ..rows import BY_STATISTICS, BY_TENSOR

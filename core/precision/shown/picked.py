@@ -12,7 +12,7 @@ from npulse.core.errors import InputError
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT
 
-from ..compare import Comparison, RankComparison
+from ..comparison import Comparison, RankComparison
 from ..report import last_output
 
 Mask = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from npulse.core.table import Column, Table, text_column
 
-from ..compare import Comparison, RankComparison
+from ..comparison import Comparison, RankComparison
 from ..layers import layers_of_rank
 from ..role_records import ORIGIN, ROLES
 from ..rows import COUNTS

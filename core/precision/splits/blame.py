@@ -21,7 +21,7 @@ from .model import Part, Split
 from .place import place_of
 
 if TYPE_CHECKING:
-    from ..compare import RankComparison
+    from ..comparison import RankComparison
 
 ALIKE, APART = 0.3, 3.0
 """The error of a sum is one rank's where it is as much like its part as this cosine, and so many times more

@@ -13,7 +13,7 @@ from ..texts import TEXTS
 from .group import RankGroup
 
 if TYPE_CHECKING:
-    from ..compare import Comparison
+    from ..comparison import Comparison
 
 SHOWN = 6
 """Groups and layouts that are named."""

@@ -18,7 +18,7 @@ from npulse.core.run.model import Artifact, Run
 from npulse.core.table import Column, Table
 from npulse.core.text import Lang, safe_text, say
 
-from ..compare import Comparison, RankComparison
+from ..comparison import Comparison, RankComparison
 from ..rows import BY_STATISTICS
 from ..texts import TEXTS as AREA_TEXTS
 from ..verdict import ERROR, PASS, REASONS, UNKNOWN, VERDICTS

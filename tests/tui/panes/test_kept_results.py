@@ -14,6 +14,7 @@ import pytest
 from npulse.core.cache import Cache
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.table_pane import TablePane
+from npulse.tui.widgets.detail import DetailView
 
 from ...opened import opened_in, settle_at_once
 from . import memory_runs, performance_runs
@@ -24,8 +25,6 @@ Until = Callable[..., Awaitable[None]]
 ScreenText = Callable[[NpulseApp], str]
 PANES = {"2": "precision", "3": "overflow", "4": "memory", "5": "performance"}
 WIDE = (120, 40)
-PAUSE_S = 0.15
-"""Strip and detail follow the rows behind a pause."""
 
 pytestmark = pytest.mark.xdist_group("kept in panes")
 
@@ -49,6 +48,7 @@ def ready(app: NpulseApp, area: str) -> bool:
         and pane.shown is not None
         and not any(app._busy.values())
         and all(worker.is_finished for worker in app.workers)
+        and pane.query_one(DetailView).detail is not None
     )
 
 
@@ -58,7 +58,7 @@ async def visited(app: NpulseApp, pilot: Any, until: Until, screen_text: ScreenT
     for key, area in PANES.items():
         await pilot.press(key)
         await until(pilot, lambda area=area: ready(app, area))
-        await pilot.pause(PAUSE_S)
+        await pilot.pause()
         screens[area] = screen_text(app)
     return screens
 

@@ -23,7 +23,7 @@ from ...widgets.heatmap import Heatmap
 from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
     from npulse.core.precision.detail import ElementView
 
 _COLUMNS = (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from npulse.core.precision.by_hand import HandPair
-    from npulse.core.precision.compare import Settings
+    from npulse.core.precision.comparison import Settings
     from npulse.core.precision.theirs.view import TheirsView
     from npulse.core.run.model import Artifact, Run
     from npulse.core.run.sides import CapturePair

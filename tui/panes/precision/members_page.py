@@ -20,7 +20,7 @@ from ..columns import io_formatter
 from .columns import heading
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import RankComparison
+    from npulse.core.precision.comparison import RankComparison
 
 _STYLES = {"error": "virtual-table--error", "warning": "virtual-table--warning"}
 

@@ -15,7 +15,7 @@ from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
 from .columns import heading
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
     from npulse.core.table import Table
 
 

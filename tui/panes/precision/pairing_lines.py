@@ -25,7 +25,7 @@ from .pairing_columns import SIGNS, pairing_specs, pairing_style
 
 if TYPE_CHECKING:
     from npulse.core.precision.by_hand import HandPair
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
     from npulse.core.precision.pages.pairing_rows import PairingRows
     from npulse.core.precision.pairing import Pairing
     from npulse.core.table import Order

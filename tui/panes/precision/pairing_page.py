@@ -16,7 +16,7 @@ from ...screens.line import LinePage
 from .pairing_lines import Left, PairingLines
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
     from npulse.core.precision.pairing import Pairing
 
 

@@ -36,7 +36,7 @@ from .summary import alone_lines, shown_lines, so_far_text
 from .theirs import theirs_lines, theirs_specs
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import RankComparison, Settings
+    from npulse.core.precision.comparison import RankComparison, Settings
     from npulse.core.precision.theirs.view import TheirsView
     from npulse.core.run.model import Round, Run
     from npulse.core.table import Order, Table
@@ -351,7 +351,7 @@ class PrecisionPane(TablePane["PrecisionView | TheirsView"]):
         self.shell.push_screen(RecheckPage(self.compared.comparison, rank, call))
 
     def action_show_trend(self) -> None:
-        from npulse.core.precision.compare import Settings
+        from npulse.core.precision.comparison import Settings
 
         from .trend_page import TrendPage
 

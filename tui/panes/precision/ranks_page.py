@@ -38,7 +38,7 @@ from .columns import heading
 from .rank_heat import RankHeat
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
     from npulse.core.precision.ranks import RankMatrix, RanksOfCall
 
 _PAUSE_S = 0.1

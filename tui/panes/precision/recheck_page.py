@@ -15,7 +15,7 @@ from ...screens.page import ListPage
 from ...screens.rows import Row
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Comparison, RankComparison
+    from npulse.core.precision.comparison import Comparison, RankComparison
     from npulse.core.recheck.report import Rechecked
 
 

@@ -27,7 +27,7 @@ from ...widgets.virtual_table import ColumnSpec, TableView, VirtualTable
 from ..job_pane import PROGRESS_PAUSE_S, progress_text
 
 if TYPE_CHECKING:
-    from npulse.core.precision.compare import Settings
+    from npulse.core.precision.comparison import Settings
     from npulse.core.precision.pages.trend import Trend
     from npulse.core.run.model import Run
     from npulse.core.run.sides import CapturePair
