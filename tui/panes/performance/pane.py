@@ -31,7 +31,6 @@ from ...widgets.wrap import wrap
 from ..base import Pane
 from ..capturing import commands_of
 from ..instead import Nothing
-from ..memory.pages import CodePage, PageLine
 from ..table_pane import TablePane
 from .columns import HIDDEN_AT_FIRST, file_heading, file_specs, heading, specs
 from .jobs import read_file, read_round
@@ -232,6 +231,8 @@ class PerformancePane(TablePane["PerformanceView | FileView"], inherit_bindings=
         width = self.app.size.width - _PAGE_MARGIN
         texts = view.evidence(message.row, self.shell.lang, width, self.shell.glyphs.is_ascii)
         name = str(view.table.column(SUBJECT).value(message.row) or "?")
+        from ..memory.pages import CodePage, PageLine  # with all that reads logs of memory faults
+
         lines = [PageLine(name, is_strong=True)]
         lines += [PageLine(line) for text in texts for line in wrap(text, width)]
         self.shell.push_screen(CodePage("performance.page-title", lines, place=view.place(message.row)))
