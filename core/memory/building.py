@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
-from .again import Again
+from npulse.core.formats.mssanitizer.again import Again, OnCores
+
+from .again import Likes, fault_of
 from .faults import Access, Fault, Frame
 
 T = TypeVar("T")
@@ -18,6 +22,13 @@ MAX_DISTINCT = 64
 """Sizes, program counters, devices, processes and artifacts that a site names one by one."""
 MAX_RANGES = 4096
 MAX_MEMBERS = 40
+MAX_ROWS = 32
+"""Of accesses that wait to be summed up: a tenth of the cost of each alone, and for a site with few of them
+less memory than their sums."""
+
+N_COLUMNS = 6
+NONE = (1 << 64) - 1
+"""Stands for a size or an address that an access does not have."""
 
 
 Place = tuple[int, int, int, str, str]
@@ -31,7 +42,12 @@ def place_of(fault: Fault, log: int) -> Place:
 
 @dataclass(slots=True)
 class Building:
-    """A site while it grows. Of what is bounded the first ones in the order of the log are kept."""
+    """A site while it grows. Of what is bounded the first ones in the order of the log are kept.
+
+    sizes: how many faults of each, and log, byte and line of the first. rows, on: accesses that are counted
+    but not summed up, six numbers each (size, address, program counter, serial number, line, byte) and where
+    they ran; log, likes: of these; lowest: the one with the lowest serial number.
+    """
 
     key: Key
     group: str
@@ -47,7 +63,7 @@ class Building:
     threads: set[str] = field(default_factory=set)
     pcs: set[int] = field(default_factory=set)
     artifacts: dict[str, int] = field(default_factory=dict)
-    sizes: dict[int, tuple[int, Place]] = field(default_factory=dict)
+    sizes: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
     blocks: dict[tuple[str, str, int | None], dict[int, int]] = field(default_factory=dict)
     address: tuple[int, int] | None = None
     serial: tuple[int, int] | None = None
@@ -58,9 +74,15 @@ class Building:
     n_cut: int = 0
     n_partial: int = 0
     n_mixed: int = 0
+    rows: array[int] = field(default_factory=partial(array, "Q"))
+    on: list[OnCores] = field(default_factory=list)
+    log: int = 0
+    likes: Likes | None = None
+    lowest: tuple[int, Again] | None = None
 
     def add(self, fault: Fault, frames: tuple[Frame | None, ...], place: Place, may_keep: bool) -> bool:
         """Count a fault; whether one more is kept whole."""
+        self.settle()
         self._begin(fault, frames, place)
         is_kept = self._keep(fault, place, may_keep)
         self.n += 1
@@ -74,7 +96,7 @@ class Building:
         self.total_bytes += fault.size_bytes or 0
         size = size_of(fault)
         if size is not None:
-            self._add_size(size, 1, place)
+            self._add_size(size, 1, place[:3])
         if fault.is_leak and size is not None and fault.access.address is not None:
             of_log = self.blocks.setdefault((fault.artifact, fault.origin, fault.access.device), {})
             if len(of_log) < MAX_RANGES:
@@ -86,40 +108,65 @@ class Building:
             self._add_access(fault, access, place)
         return is_kept
 
-    def count(self, again: Again, log: int) -> None:
+    def count(self, one: Again, likes: Likes, log: int) -> None:
         """As `add`, for one that is not kept whole and stands behind all others of its log."""
-        _, size, address, _, device, pc, serial, line, byte, _ = again.numbers
-        like = again.like
+        _, size, address, on, pc, serial, line, byte, _, second = one
+        if size == NONE or address == NONE:
+            fault = fault_of(one, likes)
+            self.add(fault, self.frames, place_of(fault, log), may_keep=False)
+            return
+        if log != self.log or likes is not self.likes or len(self.on) >= MAX_ROWS:
+            self.settle()
+            self.log, self.likes = log, likes
         self.n += 1
-        if like.artifact not in self.artifacts and len(self.artifacts) < MAX_DISTINCT:
-            self.artifacts[like.artifact] = log
-        if line > self.last_line:
-            self.last_line = line
-        if size is not None:
-            known = self.sizes.get(size)
-            if known is not None:
-                self.sizes[size] = known[0] + 1, known[1]
-            elif len(self.sizes) < MAX_RANGES:
-                self.sizes[size] = 1, (log, byte, line, like.tool, like.kind)
-        if address is not None:
-            span = self.address
-            if span is None or not span[0] <= address <= span[1]:
-                self.address = _wider(span, address)
-        span = self.serial
-        if span is None or not span[0] <= serial <= span[1]:
-            self.serial = _wider(span, serial)
+        rows = self.rows
+        rows.extend(
+            (NONE if size is None else size, NONE if address is None else address, pc, serial, line, byte)
+        )
+        self.on.append(on)
+        if second is not None:
+            _, on, pc, serial_2 = second
+            rows.extend((NONE, NONE, pc, serial_2, line, byte))
+            self.on.append(on)
+            serial = min(serial, serial_2)
+        if self.lowest is None or serial < self.lowest[0]:
+            self.lowest = serial, one
+
+    def settle(self) -> None:
+        """Sum up the numbers that were only kept as such."""
+        rows, likes = self.rows, self.likes
+        if not rows or likes is None or self.lowest is None:
+            return
+        self.rows, on, self.on = array("Q"), self.on, []
+        log, (tool, kind) = self.log, self.key[:2]
+        sizes, addresses, pcs, serials, lines, bytes_ = (rows[i::N_COLUMNS] for i in range(N_COLUMNS))
+        serial, one = self.lowest
+        self.lowest = None
         if self.earliest is None or serial < self.earliest[0]:
-            self._note_serial(serial, (log, byte, line, like.tool, like.kind), again.fault())
-        if len(self.devices) < MAX_DISTINCT:
-            self.devices.add(device)
-        if len(self.pcs) < MAX_DISTINCT:
-            self.pcs.add(pc)
-        for cores in again.cores:
-            begun = self.cores.get(cores.core_type)
-            if begun is None:
-                self._add_cores(cores.core_type, cores.ranges, (log, byte, line, like.tool, like.kind))
-            elif len(begun[1]) < MAX_RANGES:
-                begun[1].update(cores.ranges)
+            fault = fault_of(one, likes)
+            self._note_serial(serial, place_of(fault, log), fault)
+        like = likes.like(one.shape)
+        if len(self.artifacts) < MAX_DISTINCT:
+            self.artifacts.setdefault(like.artifact, log)
+        self.last_line = max(self.last_line, lines[-1])
+        for size, byte, line in zip(sizes, bytes_, lines, strict=True):
+            if size != NONE:
+                self._add_size(size, 1, (log, byte, line))
+        known = [address for address in addresses if address != NONE]
+        if known:
+            self.address = _wider(_wider(self.address, min(known)), max(known))
+        self.serial = _wider(_wider(self.serial, min(serials)), max(serials))
+        for pc in dict.fromkeys(pcs):
+            _note(self.pcs, pc)
+        seen: set[OnCores] = set()
+        for where, byte, line in zip(on, bytes_, lines, strict=True):
+            if where not in seen:
+                seen.add(where)
+                cores, device = likes.on(where)
+                _note(self.devices, device)
+                for one_type in cores:
+                    place = log, byte, line, str(tool), str(kind)
+                    self._add_cores(one_type.core_type, one_type.ranges, place)
 
     def take(self, other: Building, log: int, named: Callable[[Fault], Fault], n_room: int) -> int:
         """All that another one of the same site has of one log; how many more are kept whole."""
@@ -127,6 +174,8 @@ class Building:
         def moved(place: Place) -> Place:
             return (log, *place[1:])
 
+        self.settle()
+        other.settle()
         assert other.first is not None
         first = named(other.first)
         self._begin(first, other.frames, moved(other.place))
@@ -141,8 +190,8 @@ class Building:
             self.artifacts.setdefault(first.artifact, log)
         for core_type, (place, ranges) in other.cores.items():
             self._add_cores(core_type, ranges, moved(place))
-        for size, (n, place) in sorted(other.sizes.items(), key=lambda one: one[1][1]):
-            self._add_size(size, n, moved(place))
+        for size, (n, _, byte, line) in sorted(other.sizes.items(), key=lambda one: one[1][1:]):
+            self._add_size(size, n, (log, byte, line))
         for (_, origin, device), blocks in other.blocks.items():
             self.blocks[first.artifact, origin, device] = blocks
         for own, theirs in ((self.devices, other.devices), (self.pids, other.pids), (self.pcs, other.pcs)):
@@ -179,12 +228,12 @@ class Building:
         members.pop()
         return False
 
-    def _add_size(self, size: int, n: int, place: Place) -> None:
+    def _add_size(self, size: int, n: int, place: tuple[int, int, int]) -> None:
         known = self.sizes.get(size)
         if known is not None:
-            self.sizes[size] = known[0] + n, min(known[1], place)
+            self.sizes[size] = (known[0] + n, *min(known[1:], place))
         elif len(self.sizes) < MAX_RANGES:
-            self.sizes[size] = n, place
+            self.sizes[size] = n, *place
 
     def _add_access(self, fault: Fault, access: Access, place: Place) -> None:
         serial = access.serial_number

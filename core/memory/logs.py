@@ -31,7 +31,7 @@ from npulse.core.progress import (
     never_cancelled,
 )
 
-from .again import Again, byte_of, whole
+from .again import Repeats, in_order, whole
 from .faults import Fault, LogSummary, LogTrust, Tool
 from .report_lines import ReportLines
 from .tools import hostsan, memscope, msdebug, mssanitizer, overlaps, plog
@@ -94,8 +94,8 @@ class TextLog:
         """The next bytes; the faults that are complete with them. ValueError after `finish`."""
         return list(whole(self.take(chunk)))
 
-    def take(self, chunk: bytes) -> list[Fault | Again]:
-        """As `feed`; faults that repeat another one but for their numbers are given as these."""
+    def take(self, chunk: bytes) -> list[Fault | Repeats]:
+        """As `feed`; faults that repeat others but for their numbers are given as these, in lists."""
         found = self._of_sanitizer.of(self._sanitizer.take(chunk))
         others = [hostsan.fault_of(record, self._artifact) for record in self._host.feed(chunk)]
         records, texts, notes = [], [], []
@@ -205,14 +205,14 @@ class TextLog:
                 found.append(fault)
         return found
 
-    def _in_order(self, found: list[Fault | Again], others: list[Fault]) -> list[Fault | Again]:
+    def _in_order(self, found: list[Fault | Repeats], others: list[Fault]) -> list[Fault | Repeats]:
         """All faults of one step by their place; msSanitizer's alone are left as they come."""
         if self._session.has_begun:
             self._tools["msDebug"] = None
         if not others:
             return found
         self._tools |= dict.fromkeys(plog.tools_of(others))
-        return sorted((*found, *others), key=byte_of)
+        return in_order((*found, *others))
 
 
 class FaultLog:
@@ -276,7 +276,7 @@ class FaultLog:
         self,
         progress: ProgressCallback = ignore_progress,
         is_cancelled: IsCancelled = never_cancelled,
-    ) -> Iterator[Sequence[Fault | Again]]:
+    ) -> Iterator[Sequence[Fault | Repeats]]:
         """Lists of faults, of lines one (it may be empty) for each window of 1 MB; to be gone through once.
 
         Raises InputError (no such file, no regular file, a link out of `root`) and Cancelled. Cost: lines
@@ -286,7 +286,7 @@ class FaultLog:
 
     def _of_lines(
         self, progress: ProgressCallback, is_cancelled: IsCancelled
-    ) -> Iterator[Sequence[Fault | Again]]:
+    ) -> Iterator[Sequence[Fault | Repeats]]:
         for window in log_windows(self._path, self._root, self._notes, progress, is_cancelled):
             self._n_bytes += len(window)
             yield self._log.take(window)

@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from .again import Again
+from npulse.core.formats.mssanitizer.again import Again, Shape
+
+from .again import Likes, Repeats, fault_of
 from .building import MAX_DISTINCT, Building, place_of, size_of
 from .building import MAX_MEMBERS as MAX_MEMBERS
 from .building import Key as Key
@@ -109,8 +111,7 @@ class Sites:
         self._user_frame = user_frame
         self._building: dict[Key, Building] = {}
         self._places: dict[int, tuple[tuple[Frame, ...], Frame | None]] = {}
-        # by the first fault of each shape, which is kept with the site: its id is taken as long as it lives
-        self._of_shapes: dict[int, tuple[Fault, Building]] = {}
+        self._of_shapes: dict[Shape, Building] = {}
         self._n_kept = 0
         self.n_faults = 0
         self.n_left_out = 0
@@ -132,24 +133,29 @@ class Sites:
         self._n_kept += building.add(fault, places, place_of(fault, log), is_kept)
         return building
 
-    def add_again(self, again: Again, log: int = 0) -> None:
-        """Count one fault that repeats another; it is made whole only where it is kept whole."""
-        known = self._of_shapes.get(id(again.like))
-        if known is None:
-            building = self.add(again.fault(), log=log)
-            place = building.frames[0] if building is not None else None
-            if building is not None and place is not None and place.has_line:  # else its own numbers tell
-                if len(self._of_shapes) >= MAX_SITES:
-                    self._of_shapes.clear()
-                self._of_shapes[id(again.like)] = again.like, building
-            return
-        self.n_faults += 1
-        building = known[1]
-        if self._n_kept < MAX_KEPT and len(building.members) < MAX_MEMBERS:
-            fault = again.fault()
-            self._n_kept += building.add(fault, building.frames, place_of(fault, log), may_keep=True)
-        else:
-            building.count(again, log)
+    def add_repeats(self, repeats: Repeats, log: int = 0) -> None:
+        """Count faults that repeat others; one is made whole only where it is kept whole."""
+        known, likes = self._of_shapes, repeats.likes
+        for one in repeats.numbers:
+            building = known.get(one.shape)
+            if building is None:
+                self._add_first(one, likes, log)
+                continue
+            self.n_faults += 1
+            if self._n_kept < MAX_KEPT and len(building.members) < MAX_MEMBERS:
+                fault = fault_of(one, likes)
+                self._n_kept += building.add(fault, building.frames, place_of(fault, log), may_keep=True)
+            else:
+                building.count(one, likes, log)
+
+    def _add_first(self, one: Again, likes: Likes, log: int) -> None:
+        """One of a shape that is not known to belong to a site."""
+        building = self.add(fault_of(one, likes), log=log)
+        if building is None or not all(place is not None and place.has_line for place in building.frames):
+            return  # its own numbers tell where it belongs
+        if len(self._of_shapes) >= MAX_SITES:
+            self._of_shapes.clear()
+        self._of_shapes[one.shape] = building
 
     def take(self, other: Sites, log: int, named: Callable[[Fault], Fault]) -> None:
         """All that another one collected of one log, as if its faults had been added here.
@@ -224,9 +230,10 @@ def _message_of(fault: Fault) -> str:
 
 
 def _site_of(grown: Building) -> Site:
+    grown.settle()
     assert grown.first is not None
     cores = sorted(grown.cores.items(), key=lambda one: one[1][0])
-    sizes = sorted(grown.sizes.items(), key=lambda one: (-one[1][0], one[1][1]))
+    sizes = sorted(grown.sizes.items(), key=lambda one: (-one[1][0], one[1][1:]))
     return Site(
         key=grown.key,
         first=grown.first,
@@ -240,7 +247,7 @@ def _site_of(grown: Building) -> Site:
         threads=tuple(sorted(grown.threads)),
         pcs=tuple(sorted(grown.pcs)),
         artifacts=tuple(sorted(grown.artifacts, key=grown.artifacts.__getitem__)),
-        sizes=tuple((size, n) for size, (n, _) in sizes[:MAX_DISTINCT]),
+        sizes=tuple((size, n) for size, (n, *_) in sizes[:MAX_DISTINCT]),
         n_sizes=len(grown.sizes),
         in_one_log=_most_of_one_size(grown.blocks.values()),
         address=_span(grown.address),

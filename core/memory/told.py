@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .again import Again
+from .again import Repeats
 from .building import Place, place_of
 from .event_order import KINDS as EVENTS
 from .faults import Fault
@@ -23,10 +23,10 @@ class Told:
         self.n_events_left_out = 0
         self._events: list[tuple[Place, Fault]] = []
 
-    def add(self, fault: Fault | Again, log: int = 0) -> None:
-        """One fault of the log with that number."""
-        if isinstance(fault, Again):  # no leak and no event
-            self.sites.add_again(fault, log)
+    def add(self, fault: Fault | Repeats, log: int = 0) -> None:
+        """One fault of the log with that number, or several that repeat others."""
+        if isinstance(fault, Repeats):  # no leak and no event
+            self.sites.add_repeats(fault, log)
             return
         self.leaks.add(fault)
         if fault.kind not in EVENTS:

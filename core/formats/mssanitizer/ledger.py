@@ -175,7 +175,9 @@ class Ledger:
         for one in repeated:
             kind = one.shape.like.kind
             counts[kind] = counts.get(kind, 0) + 1
-        for device in {one.device: None for one in repeated}:
+        devices = {one.on.device: None for one in repeated}
+        devices.update((one.second[1].device, None) for one in repeated if one.second is not None)
+        for device in devices:
             self.add_device(device)
 
     def add_device(self, device: int) -> None:

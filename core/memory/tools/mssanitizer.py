@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Literal
 
 from npulse.core.formats.mssanitizer import records
-from npulse.core.formats.mssanitizer.again import MAX_SHAPES, Shape
-from npulse.core.formats.mssanitizer.again import Again as Numbers
+from npulse.core.formats.mssanitizer.again import MAX_SHAPES, Again, OnCores, Shape
 from npulse.core.formats.mssanitizer.records import Allocation, FlagPipes, LogState, Mask, Record, Register
 
-from ..again import Again
+from ..again import On, Repeats
 from ..faults import Access, Block, Cores, Fault, Frame, LogSummary
 from .parts import Stacks, TrustPart
 
@@ -74,37 +74,44 @@ def fault_of(record: Record, artifact: str, shared: Stacks[records.Frame] | None
 
 
 class Faults:
-    """Records of one log as faults; those that repeat another one as such."""
+    """Records of one log as faults; those that repeat another one stay numbers."""
 
     def __init__(self, artifact: str) -> None:
         self._artifact = artifact
         self._stacks = stacks()
         self._likes: dict[Shape, Fault] = {}
-        self._cores: dict[int, tuple[tuple[records.Cores, ...], tuple[Cores, ...]]] = {}
+        self._on: dict[OnCores, On] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Faults:
         return Faults(self._artifact)  # what is known is only kept for speed
 
-    def of(self, records: Iterable[Record | Numbers]) -> list[Fault | Again]:
-        """One for each, in the same order."""
-        return [
-            self._again(one) if isinstance(one, Numbers) else fault_of(one, self._artifact, self._stacks)
-            for one in records
-        ]
+    def of(self, records: Iterable[Record | Again]) -> list[Fault | Repeats]:
+        """All in the same order; those that follow each other as numbers are one item."""
+        found: list[Fault | Repeats] = []
+        for is_again, run in groupby(records, key=lambda one: isinstance(one, Again)):
+            if is_again:
+                found.append(Repeats(list(run), self))  # type: ignore[arg-type]
+            else:
+                found += [fault_of(one, self._artifact, self._stacks) for one in run]  # type: ignore[arg-type]
+        return found
 
-    def _again(self, one: Numbers) -> Again:
-        like = self._likes.get(one.shape)
+    def like(self, shape: Shape) -> Fault:
+        """The first fault of a shape, the same object each time."""
+        like = self._likes.get(shape)
         if like is None:
             if len(self._likes) >= MAX_SHAPES:
                 self._likes.clear()
-            like = self._likes[one.shape] = fault_of(one.shape.like, self._artifact, self._stacks)
-        known = self._cores.get(id(one.cores))
+            like = self._likes[shape] = fault_of(shape.like, self._artifact, self._stacks)
+        return like
+
+    def on(self, where: OnCores) -> On:
+        """Cores and device of an access, the same object each time."""
+        known = self._on.get(where)
         if known is None:
-            if len(self._cores) >= MAX_SHAPES:
-                self._cores.clear()
-            # the cores are kept beside what was made of them: their id is taken as long as they live
-            known = self._cores[id(one.cores)] = one.cores, _cores(one.cores)
-        return Again(like, one, known[1])
+            if len(self._on) >= MAX_SHAPES:
+                self._on.clear()
+            known = self._on[where] = On(_cores(where.cores), where.device)
+        return known
 
 
 def _own(record: Record, shared: Stacks[records.Frame], size_bytes: int | None) -> Access:

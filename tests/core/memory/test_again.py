@@ -24,6 +24,15 @@ NOWHERE = (
     "======    in block aic(1-{n}) on device {n}\n======    code in pc current 0x{n:x} (serialNo:{n})\n"
     "======    #0 <unknown>:0\n\n"
 )
+RACE = (
+    "====== ERROR: Potential RAW hazard detected at UB in k:\n"
+    "======    PIPE_MTE2 Write at RAW()+0x{n:x} in block {n} (aiv) on device 0 at"
+    " pc current 0x{n:x} (serialNo:{m})\n"
+    "======    #0 /a.cpp:{line}:5\n======    #1 /a.cpp:70:5\n"
+    "======    PIPE_MTE3 Read at RAW()+0x{m:x} in block {m} (aiv) on device 1 at"
+    " pc current 0x{m:x} (serialNo:{n})\n"
+    "======    #0 /a.cpp:9:5\n\n"
+)
 ODD = (
     "======    #9 /late.cpp:1:1\n",
     "[mssanitizer] Start memcheck sanitizer on kernel k\n",
@@ -40,6 +49,7 @@ def _log() -> bytes:
     parts = []
     for n in range(240):
         parts += [record(n * 400 % 997), record(n), FLAG.format(n=n % 50 + 1), NOWHERE.format(n=n % 9 + 1)]
+        parts += [RACE.format(n=n % 60 + 1, m=n * 7 % 61 + 1, line=(0, 6, 7)[n % 3])]
         parts += [ODD[n // 7 % len(ODD)]] if n % 7 == 0 else []
     return "".join(parts).encode()
 
@@ -74,6 +84,10 @@ def test_records_are_those_that_are_read_line_by_line(monkeypatch: pytest.Monkey
 def test_most_records_of_the_usual_log_are_repeats() -> None:
     records = [record(n) for n in range(1200)]
     found = Reader("a.log").take("".join(records).encode())
+    races = Reader("a.log").take(
+        "".join(RACE.format(n=3 + n % 2, m=4 - n % 2, line=6) for n in range(8)).encode()
+    )
+    assert [isinstance(one, Again) for one in races] == [n > 1 for n in range(8)]
     # what is no number of its own: read or write, and the call stack
     shapes = {(text.split(" of size")[0], text.partition("#0")[2]) for text in records}
     assert len(found) == len(records) and len(shapes) < len(records)
