@@ -25,7 +25,7 @@ from npulse.core.progress import (
 )
 from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
-from npulse.core.scale import SoFar, open_executor
+from npulse.core.scale import ClusterGone, SoFar, open_executor
 
 from . import remember
 from .by_hand.apply import hand_problems
@@ -39,13 +39,19 @@ from .jobs import Jobs
 from .jobs import tensor_jobs as tensor_jobs
 from .judge import judge, unsure_of_samples
 from .last import Last
-from .many.hand_out import Ranks, loaded_by_workers, sides_by_workers, worth_handing_out
+from .many.hand_out import (
+    Ranks,
+    loaded_by_workers,
+    sides_by_workers,
+    tensors_lost,
+    worth_handing_out,
+)
 from .many.so_far import tell_ranks
 from .many.work import RankDone
 from .needed import where_needed
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
-from .reads import Unexamined, first_read, second_read
+from .reads import Unexamined, first_read, give_up, second_read
 from .resume import Resumed
 from .rows import BY_STATISTICS
 from .rows import tensor_rows as tensor_rows
@@ -128,26 +134,46 @@ def compare_captures(
     cluster = settings.cluster if ranks.gone is None and any(len(jobs) for _, jobs in unread) else None
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, cluster) as executor:
         unexamined: list[Unexamined] = []
+        gone: ClusterGone | None = None
+        n_lost = 0
         steps = Steps("compare", [jobs for _, jobs in unread], progress)
         for place, (one, jobs) in enumerate(zip(loaded, all_jobs, strict=True)):
             if (done_there := ranks.of(one)) is not None:
                 problems += done_there.unread
                 continue
-            part = _read_or_found(executor, one, jobs, settings, cache, problems, steps, is_cancelled)
+            part = None
+            try:
+                if gone is None:
+                    part = _read_or_found(executor, one, jobs, settings, cache, problems, steps, is_cancelled)
+            except ClusterGone as error:
+                gone = error
+            if gone is not None:
+                n_lost += give_up(one, jobs, settings)
             if part is not None:
                 unexamined.append(part)
                 loaded[place] = one.with_open(part.n_open)
             settle_statistics(one.rows, one.tensors, settings.criteria)
+        if gone is not None:
+            n = sum(len(jobs) for _, jobs in unread)
+            if n_lost == n:
+                raise gone
+            problems.append(tensors_lost(gone, pair, n_lost, n))
         stage = "first read" if unexamined else "complete"
         comparison = judge(pair, couples, loaded, settings, ranks, problems, stage)
         comparison = replace(comparison, groups=groups)
-        if unexamined and settings.second_read:
+        if unexamined and settings.second_read and gone is None:
             if on_update is not None:
                 on_update(comparison)
             closer = [part.jobs.picked(np.array(part.differing.numbers, np.int64)) for part in unexamined]
             steps = Steps("look closer", closer, progress)
-            for part in unexamined:
-                _second_read_kept(executor, part, cache, as_read, dump_paths, steps, is_cancelled)
+            try:
+                for part in unexamined:
+                    _second_read_kept(executor, part, cache, as_read, dump_paths, steps, is_cancelled)
+            except ClusterGone as error:
+                n = sum(map(len, closer))
+                n_lost = n - sum(len(one.rows.examinations) for one in loaded)
+                problems.append(tensors_lost(error, pair, n_lost, n, is_closer=True))
+                comparison = replace(comparison, problems=tuple(problems))
     done = replace(comparison, stage="complete", judged=judged)
     if settings.sample:
         unsure_of_samples(done)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -22,10 +23,11 @@ from .comparison import Settings
 from .jobs import Differing, Jobs
 from .live import Known
 from .resume import Resumed
-from .rows import Rows, TensorRows
+from .rows import BY_TENSOR, Rows, TensorRows
 from .settle import settle_tensors, store_examination, store_measured
 from .steps import Steps
 from .totals import PairMetrics
+from .verdict import REASON, UNKNOWN
 from .work import Examined, Measured, TensorJob, look_closer, measure, measure_sample
 
 
@@ -76,7 +78,9 @@ def first_read(
     steps.without(jobs.picked(np.flatnonzero(~is_new | is_done)))
     step = steps.of(new)
     how = measure_sample if settings.sample else measure
-    results = ordered_results(executor, how, new, is_cancelled=is_cancelled, on_done=step)
+    results = ordered_results(
+        executor, how, new, is_cancelled=is_cancelled, on_done=step, beside=_dumps_of(rows)
+    )
     for number in np.flatnonzero(~is_done).tolist():
         if is_new[number]:
             result = next(results)
@@ -123,7 +127,9 @@ def second_read(
 
     steps.without(part.jobs.picked(np.array([n for n in differing.numbers if n in before], np.int64)))
     step = steps.of(part.jobs.picked(np.array([n for n in differing.numbers if n not in before], np.int64)))
-    results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
+    results = ordered_results(
+        executor, look_closer, new, is_cancelled=is_cancelled, on_done=step, beside=_dumps_of(part.rows)
+    )
     for place, number in enumerate(differing.numbers):
         result = before.pop(number, None)
         if result is None:
@@ -134,3 +140,25 @@ def second_read(
                 resumed.keep_examined(number, result)
         store_examination(part.rows, result)
     next(results, None)
+
+
+def _dumps_of(rows: Rows) -> list[Path]:
+    """The dumps in whose folders the tensors lie, and those folders."""
+    parts = [
+        part.dump
+        for split in rows.splits.values()
+        for side in (split.target, split.golden)
+        for part in side.parts
+    ]
+    dumps = {id(dump): dump for dump in (rows.target, rows.golden, *parts)}
+    return list(dict.fromkeys(path for dump in dumps.values() for path in (dump.path, dump.tensor_dir)))
+
+
+def give_up(one: Loaded, jobs: Jobs, settings: Settings) -> int:
+    """Judge what was read before nobody was left to read; the rest is unknown. Returns how much that is."""
+    rows = one.rows
+    left = jobs.rows[rows.reason[jobs.rows] == REASON["pending"]]
+    left = left[rows.basis[left] != BY_TENSOR]
+    rows.verdict[left], rows.reason[left] = UNKNOWN, REASON["unreadable"]
+    settle_tensors(rows, one.tensors, settings.criteria)
+    return len(left)

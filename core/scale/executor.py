@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from npulse.core.errors import UsageError
@@ -156,6 +157,15 @@ def hosts_of(executor: Executor, jobs: Sequence[Any]) -> Sequence[frozenset[str]
         return [None] * len(jobs)
     found: Sequence[frozenset[str] | None] = ask([job.paths for job in jobs])
     return found
+
+
+def hosts_beside(executor: Executor, paths: Sequence[Path]) -> frozenset[str] | None:
+    """The hosts that see all of these files; None where any does, none does, or there is but one host."""
+    ask = getattr(executor, "hosts_with", None)
+    if ask is None or not paths:
+        return None
+    found: frozenset[str] | None = ask([tuple(paths)])[0]
+    return found or None
 
 
 def submit_where(

@@ -6,12 +6,21 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from itertools import islice
+from pathlib import Path
 from typing import TypeVar
 
 from npulse.core.errors import InputError
 from npulse.core.progress import IsCancelled, check, never_cancelled
 
-from .executor import IN_FLIGHT_A_WORKER, InlineExecutor, check_alive, hosts_of, n_workers_of, submit_where
+from .executor import (
+    IN_FLIGHT_A_WORKER,
+    InlineExecutor,
+    check_alive,
+    hosts_beside,
+    hosts_of,
+    n_workers_of,
+    submit_where,
+)
 from .lost import WorkerDied
 
 Job = TypeVar("Job")
@@ -29,13 +38,15 @@ def ordered_results(
     chunk: int | None = None,
     is_cancelled: IsCancelled = never_cancelled,
     on_done: Callable[[int], None] | None = None,
+    beside: Sequence[Path] = (),
 ) -> Iterator[Result]:
     """Results of function(job) in the order of `jobs`, as they become known.
 
     chunk: jobs handed over at once (None: about eight chunks a worker, 16 jobs at most). on_done gets the
     number of jobs done. At most a few chunks a worker are in flight, so results do not pile up. The first
     exception of a job is raised here, in its job's place; it, a cancel (Cancelled) and an abandoned iterator
-    drop what has not started. WorkerDied if a process was killed, ClusterGone.
+    drop what has not started. beside: files beside which those of the jobs lie: hosts that see them do the
+    work, any where none does. WorkerDied if a process was killed, ClusterGone.
     """
     is_inline = isinstance(executor, InlineExecutor)
     n_workers = n_workers_of(executor)
@@ -44,11 +55,12 @@ def ordered_results(
     in_flight: deque[Future[list[Result]]] = deque()
     room = 1 if is_inline else n_workers * IN_FLIGHT_A_WORKER
     done = 0
+    hosts = hosts_beside(executor, beside) if len(jobs) else None
     try:
         while True:
             check(is_cancelled)
             for part in islice(chunks, room - len(in_flight)):
-                in_flight.append(executor.submit(_run_chunk, function, part))
+                in_flight.append(submit_where(executor, hosts, _run_chunk, function, part))
             if not in_flight:
                 return
             while not in_flight[0].done() and not wait([in_flight[0]], POLL_SECONDS).done:

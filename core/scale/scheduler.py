@@ -164,9 +164,9 @@ class ClusterExecutor(Executor):
         """
         flat = [str(self._cluster.there(path)) for of_job in paths for path in of_job]
         one_a_host: dict[str, str] = {}
-        for address in self._client.sync(self._client.scheduler.ncores):
-            one_a_host.setdefault(_host(address), address)
         try:
+            for address in self._client.sync(self._client.scheduler.ncores):
+                one_a_host.setdefault(_host(address), address)
             seen = self._client.run(remote.which_exist, flat, workers=list(one_a_host.values()))
         except Exception as error:
             raise self._gone(error) from error

@@ -173,3 +173,12 @@ def _gone_problem(error: ClusterGone, pair: CapturePair, missing: dict[int, Coup
     shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     message = f"{error.message}; {len(names)} of {n} ranks were not compared: {shown}"
     return Problem(pair.target_name or str(pair.target_root), error.kind, message, hint=error.hint)
+
+
+def tensors_lost(
+    error: ClusterGone, pair: CapturePair, n_lost: int, n: int, *, is_closer: bool = False
+) -> Problem:
+    """What was not read where the cluster went away while it had tensors of a rank."""
+    what = "looked at closer" if is_closer else "compared"
+    message = f"{error.message}; {n_lost:,} of {n:,} tensor pairs were not {what}"
+    return Problem(pair.target_name or str(pair.target_root), error.kind, message, hint=error.hint)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -207,3 +208,31 @@ def test_limit_keeps_what_the_user_has_set() -> None:
     limit_blas_threads(environment)
     assert environment["OMP_NUM_THREADS"] == "7"
     assert environment["OPENBLAS_NUM_THREADS"] == "1"
+
+
+class TwoHosts(InlineExecutor):
+    """Says which hosts see which files, and notes on which ones a job was to run."""
+
+    def __init__(self, seen: frozenset[str] | None) -> None:
+        self.seen, self.asked, self.ran = seen, list[tuple[Path, ...]](), list[frozenset[str] | None]()
+
+    def hosts_with(self, paths: Sequence[Sequence[Path]]) -> list[frozenset[str] | None]:
+        self.asked += [tuple(one) for one in paths]
+        return [self.seen] * len(paths)
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.ran.append(None)
+        return super().submit(fn, *args, **kwargs)
+
+    def submit_on(self, hosts: frozenset[str], fn: Any, /, *args: Any) -> Future[Any]:
+        self.ran.append(hosts)
+        return super().submit(fn, *args)
+
+
+@pytest.mark.parametrize("seen", [frozenset({"b"}), frozenset(), None])
+def test_work_on_files_goes_to_hosts_that_see_them(seen: frozenset[str] | None) -> None:
+    """All hosts, and none: then each may try, and says what it cannot read."""
+    executor, files = TwoHosts(seen), (Path("/data/dump.json"), Path("/data/tensors"))
+    assert list(ordered_results(executor, square, range(3), beside=files)) == [0, 1, 4]
+    assert executor.asked == [files]
+    assert executor.ran == [seen or None] * 3

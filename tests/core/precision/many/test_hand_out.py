@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from npulse.core import cache as caching
 from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
+from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.many import hand_out
 from npulse.core.precision.many.work import RankDone, compare_rank
 from npulse.core.precision.report import report
+from npulse.core.precision.rows import BY_TENSOR
 from npulse.core.report import render
 from npulse.core.run.discover import discover
 from npulse.core.run.sides import CapturePair, capture_pairs, pair_of
@@ -167,6 +169,62 @@ def test_what_was_known_when_the_scheduler_went_is_told(
 def test_nothing_known_when_the_scheduler_went(job: CapturePair, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClusterGone):
         handed_out(monkeypatch, job, lost={0: ClusterGone("the scheduler is gone")})
+
+
+def stopping_after(n: int, gone: ClusterGone) -> Callable[..., Iterator[Any]]:
+    """`ordered_results` of which the cluster goes away after so many results."""
+
+    def results(executor: object, function: Any, jobs: Sequence[Any], **_: Any) -> Iterator[Any]:
+        for number, job in enumerate(jobs):
+            if number == n:
+                raise gone
+            yield function(job)
+
+    return results
+
+
+def test_tensors_of_one_rank_that_were_read_when_the_scheduler_went_are_told(
+    job: CapturePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = replace(job, target=job.target[2:3], golden=job.golden[2:3])
+    whole = compare_captures(alone, ALONE).ranks[0].rows
+    gone = ClusterGone("the scheduler is gone: tcp://127.0.0.1:1")
+    n_all = int((whole.basis == BY_TENSOR).sum())
+    monkeypatch.setattr(reads, "ordered_results", stopping_after(n_all - 5, gone))
+    done = compare_captures(alone, ALONE)
+    rows, told = done.ranks[0].rows, report(done)
+    read = rows.basis == BY_TENSOR
+    assert read.sum() == n_all - 5 and (rows.verdict[read] == whole.verdict[read]).all()
+    assert told.exit_code() == 3 and told.counts["unknown"] >= 5
+    assert [p.message for p in done.problems if p.kind == "cluster-gone"] == [
+        f"{gone.message}; 5 of {n_all} tensor pairs were not compared"
+    ]
+    monkeypatch.setattr(reads, "ordered_results", stopping_after(0, gone))
+    with pytest.raises(ClusterGone):
+        compare_captures(alone, ALONE)
+
+
+def test_what_was_compared_when_the_scheduler_went_before_the_closer_look_is_told(
+    job: CapturePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = replace(job, target=job.target[2:3], golden=job.golden[2:3])
+    whole = compare_captures(alone, ALONE).ranks[0].rows
+    gone, n_closer = ClusterGone("the scheduler is gone"), len(whole.examinations)
+    look = reads.ordered_results
+
+    def results(executor: Any, function: Any, jobs: Any, **asked: Any) -> Iterator[Any]:
+        if function is reads.look_closer:
+            return stopping_after(2, gone)(executor, function, jobs)
+        return look(executor, function, jobs, **asked)
+
+    monkeypatch.setattr(reads, "ordered_results", results)
+    done = compare_captures(alone, ALONE)
+    assert (done.ranks[0].rows.verdict == whole.verdict).all() and report(done).exit_code() == 3
+    (problem,) = [p for p in done.problems if p.kind == "cluster-gone"]
+    assert (
+        problem.message
+        == f"{gone.message}; {n_closer - 2} of {n_closer} tensor pairs were not looked at closer"
+    )
 
 
 def test_progress_counts_ranks_and_names_the_first_difference(

@@ -1,4 +1,4 @@
-"""What ranks gave each other is followed within a step: what comes of several steps is put together as it is."""
+"""What ranks gave each other is followed within a step: what comes of steps is put together as it is."""
 
 from __future__ import annotations
 
