@@ -7,7 +7,6 @@ looked at as text, with the same result as digits would give, so it does not mat
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Callable
@@ -17,12 +16,11 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 import numpy as np
 import numpy.typing as npt
 
+from .cell_texts import NONE_WORDS, unquoted
+
 NO_ID = -1
 NO_START = -1
 NO_NS = -(2**63)
-
-NONE_WORDS = frozenset({"", "n/a", "na", "none", "null", "nan", "-"})
-"""What writers put where there is no value, in lower case."""
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -58,17 +56,6 @@ class _Decimals:
     is_negative: Flags
     is_plain: Flags
     is_none: Flags
-
-
-def unquoted(cell: str) -> str:
-    """A cell as it stands in the file -> its text, without blanks around it."""
-    cell = cell.strip()
-    if not cell.startswith('"'):
-        return cell
-    try:
-        return next(csv.reader([cell]), [""])[0].strip()
-    except csv.Error:
-        return cell
 
 
 def decimals_of(buffer: Bytes, starts: Places, ends: Places) -> _Decimals:

@@ -12,7 +12,7 @@ from ...files import shown_path
 from ...findings import Problem
 from ..json_stream import json_members
 from ..json_window import Notes
-from .cells import NONE_WORDS
+from .cell_texts import NONE_WORDS
 
 MAX_FILE_BYTES = 64 << 20
 MAX_TEXT_CHARS = 4096

@@ -12,16 +12,15 @@ import numpy.typing as npt
 
 from ...findings import Problem
 from ..line_tables import LimitError
+from .cell_texts import NONE_WORDS, unquoted
 from .cells import (
     NO_ID,
     NO_NS,
     NO_START,
-    NONE_WORDS,
     ids_of,
     integers_of,
     ns_of,
     numbers_of,
-    unquoted,
 )
 from .columns import BY_NAME, SCHEMA, Layout, OperatorColumn
 from .packed import GrowingPacked, Packed, PackedColumns

@@ -9,8 +9,6 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-import numpy as np
-
 from ...findings import Problem
 from ..encodings import MARK_BYTES, line_text, utf16_decoder, without_mark
 
@@ -35,10 +33,12 @@ class TableBytes:
 
     encoding: "utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"; "gb18030" once a line was read as GBK. too_long,
     unreadable: numbers of lines that were longer than a megabyte (they come as empty lines), and that are in
-    neither encoding (replacement characters are in them); at most 100 of each are kept.
+    neither encoding (replacement characters are in them); at most 100 of each are kept. is_counting: False
+    where nobody asks which line it is: `Lines.first` and `n_lines` say nothing then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_counting: bool = True) -> None:
+        self._is_counting = is_counting
         self.encoding = ""
         self.too_long: list[int] = []
         self.unreadable: list[int] = []
@@ -93,7 +93,7 @@ class TableBytes:
             raw = raw[raw.index(b"\n") :]
             _note(self.too_long, first)
             self._is_skipping = False
-        n = int(np.count_nonzero(np.frombuffer(raw, np.uint8) == 10))  # quicker than bytes.count
+        n = _n_lines(raw) if self._is_counting else 0
         if len(raw) > MAX_LINE_BYTES:
             lines = raw.split(b"\n")
             if max(map(len, lines)) > MAX_LINE_BYTES:
@@ -132,3 +132,9 @@ class TableBytes:
 def _note(numbers: list[int], number: int) -> None:
     if len(numbers) < 100:
         numbers.append(number)
+
+
+def _n_lines(raw: bytes) -> int:
+    import numpy as np  # not before somebody counts
+
+    return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == 10))  # quicker than bytes.count

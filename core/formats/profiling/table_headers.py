@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...text import safe_text
-from .cells import NONE_WORDS
+from .cell_texts import NONE_WORDS
 from .columns import BY_NAME, NO_PLACE, UNITS, Layout, OperatorColumn, header_key
 from .columns import Kind as StoredKind
 from .operator_columns import ColumnStore

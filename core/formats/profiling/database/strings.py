@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import NONE_WORDS
+from ..cell_texts import NONE_WORDS
 from .database import Database
 from .values import NOTHING, Integers
 

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....text import safe_text
-from ..cells import NO_ID, NO_NS, NO_START, NONE_WORDS
+from ..cell_texts import NONE_WORDS
+from ..cells import NO_ID, NO_NS, NO_START
 from .database import Database
 
 Integers = npt.NDArray[np.int64]
