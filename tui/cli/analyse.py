@@ -178,20 +178,20 @@ def asked_of(options: AnalyseOptions) -> AnalysisOptions:
         step=options.step,
         criteria=options.criteria,
         jobs=options.jobs,
-        cluster=_cluster_of(options),
+        cluster=cluster_of(options.cluster, options.path_map or ()),
         cache=told_cache(options.no_cache, chosen_lang(options.lang)),
     )
 
 
-def _cluster_of(options: AnalyseOptions) -> Cluster | None:
+def cluster_of(address: str | None, path_maps: Sequence[str]) -> Cluster | None:
     """The cluster that is meant. UsageError for an address or a map of paths that cannot be."""
-    if options.cluster is None:
-        if options.path_map:
+    if address is None:
+        if path_maps:
             raise UsageError("--path-map says how a cluster's workers name folders", hint="with --cluster")
         return None
     from npulse.core.scale import Cluster
 
-    return Cluster.parse(options.cluster, options.path_map or ())
+    return Cluster.parse(address, path_maps)
 
 
 def _refuse_the_same(paths: Sequence[Path]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.text import Lang, say
 
+from .analyse import cluster_of
 from .options import emit, opened, talk, told_cache
 from .progress import end_progress, stderr_progress
 
@@ -48,6 +49,8 @@ class MergeOptions:
     pair_name: str | None = None
     step: int | None = None
     jobs: int = 0
+    cluster: str | None = None
+    path_map: tuple[str, ...] = ()
     no_cache: bool = False
     lang: Lang = "en"
 
@@ -74,6 +77,7 @@ def run_merge(paths: Sequence[Path], options: MergeOptions) -> int:
         pair_name=options.pair_name,
         step=options.step,
         jobs=options.jobs,
+        cluster=cluster_of(options.cluster, options.path_map),
         cache=told_cache(options.no_cache, options.lang),
     )
     try:

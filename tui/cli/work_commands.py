@@ -64,6 +64,8 @@ def merge(
     pair_name: o.PairOption = None,
     step: o.StepOption = None,
     jobs: o.JobsOption = 0,
+    cluster: o.ClusterOption = None,
+    path_map: o.PathMapOption = None,
     no_cache: o.NoCacheOption = False,
     lang: o.LangOption = None,
 ) -> int:
@@ -80,6 +82,8 @@ def merge(
         pair_name=pair_name,
         step=step,
         jobs=jobs,
+        cluster=cluster,
+        path_map=tuple(path_map or ()),
         no_cache=no_cache,
         lang=o.chosen_lang(lang),
     )

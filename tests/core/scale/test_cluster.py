@@ -10,10 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from npulse.core.analysis import AnalysisOptions
 from npulse.core.errors import EnvironmentLacks, InputError, UsageError
 from npulse.core.precision.compare import Settings, compare_captures
 from npulse.core.precision.report import report
@@ -22,6 +24,7 @@ from npulse.core.run.sides import CapturePair, pair_of
 from npulse.core.scale import Cluster, ClusterGone, WorkerDied, open_executor, results_as_known, scheduler
 from npulse.core.scale.scheduler import unlike
 
+from ...bench.cluster_against_one import answers
 from ..precision import faulty_net as fn
 from ..precision.faulty_net import Fault
 from .cluster_jobs import LIVES_S, die, note_and_wait, square, wait_for
@@ -130,6 +133,15 @@ def test_who_listens_and_says_nothing_is_no_scheduler(monkeypatch: pytest.Monkey
 
 def test_a_cluster_finds_what_one_process_finds(address: str, pair: CapturePair) -> None:
     assert answer(pair, Settings(cluster=Cluster.parse(address))) == answer(pair, Settings(jobs=1))
+
+
+def test_a_cluster_says_of_a_real_run_what_one_process_says(address: str, shared: Path) -> None:
+    """Comparison, overflow, merged table; `tests/bench/cluster_against_one.py` does so for all samples."""
+    run = shared / "samples" / "msprobe" / "distributed"
+    serial = AnalysisOptions(tables=True, jobs=1)
+    there = replace(serial, cluster=Cluster.parse(address), jobs=0)
+    for (what, alone), (_, other) in zip(answers(run, serial), answers(run, there), strict=True):
+        assert len(alone) > 1000 and alone == other, what
 
 
 def test_workers_that_name_the_folder_otherwise(address: str, pair: CapturePair) -> None:
