@@ -1,6 +1,6 @@
 """Speed of the comparison kernel, one thread, in memory, as ratios measured in turn in one process.
 
-    python tests/bench/compare_kernel.py [--mib 64] [--rounds 5]
+    python tests/bench/compare_kernel.py [--mib 64] [--rounds 5] [--compiled]
 
 read: time of reading both sides once (np.max) / time of the kernel. float64: time of the straightforward
 way to the same figures (whole arrays in float64) / time of the kernel. ordinary: time of the kernel / its
@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 import numpy as np  # noqa: E402
 
 from npulse.core.formats.tensors import DTYPES  # noqa: E402
+from npulse.core.precision import compiled  # noqa: E402
 from npulse.core.precision.pair import compare_arrays  # noqa: E402
 
 
@@ -101,7 +102,12 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=64, help="size of a side as float32")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="formats, separated by commas")
+    parser.add_argument("--compiled", action="store_true", help="by the loops of the extra `compiled`")
     options = parser.parse_args()
+    if options.compiled and not compiled.load():
+        parser.error("the extra `compiled` is not installed")
+    if not options.compiled:
+        compiled.LOAD_AFTER_BYTES = sys.maxsize
     pairs = make_pairs(options.mib << 18)
     print(f"{'format':9s} {'data':17s} {'GB/s':>6s} {'read':>7s} {'float64':>8s} {'ordinary':>9s}")
     for (name, kind), (target, golden) in pairs.items():

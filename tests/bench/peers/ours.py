@@ -102,14 +102,25 @@ def groups(folder: Path) -> Told:
     return {"n": len(report_of([folder], AnalysisOptions()).report.findings)}
 
 
+def kernel_compiled(folder: Path) -> Told:
+    """As `kernel`, with the compiled loops, which a process loads where there is much to compare."""
+    from npulse.core.precision import compiled
+
+    if not compiled.load():
+        raise SystemExit("the extra `compiled` is not installed")
+    return kernel(folder)
+
+
 def kernel(_: Path) -> Told:
     """The comparison of two arrays in memory, one thread, beside reading them once and whole arrays in
     float64."""
     from compare_kernel import make_pairs, read_once, whole_float64
 
     from npulse.core.formats.tensors import DTYPES
+    from npulse.core.precision import compiled
     from npulse.core.precision.pair import compare_arrays
 
+    compiled.LOAD_AFTER_BYTES = sys.maxsize  # loaded before, or not at all
     pairs = make_pairs(64 << 18)
     told = {}
 
@@ -119,7 +130,8 @@ def kernel(_: Path) -> Told:
     def ratio_of(above: Callable[[], float], below: Callable[[], float]) -> float:
         return median(above() / below() for _ in range(5))
 
-    ours("float32", "ordinary")
+    for name in ("float32", "float16", "bfloat16"):
+        ours(name, "ordinary")
     told["fp32_of_reading"] = ratio_of(
         lambda: _cpu_s(lambda: read_once(*pairs["float32", "ordinary"])), lambda: ours("float32", "ordinary")
     )
@@ -187,6 +199,7 @@ WHAT: dict[str, Callable[[Path], Told]] = {
     "timelines": timelines,
     "groups": groups,
     "kernel": kernel,
+    "kernel_compiled": kernel_compiled,
     "first_screen": first_screen,
     "textual_app": textual_app,
     "read_files": read_files,

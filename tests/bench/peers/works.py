@@ -176,7 +176,10 @@ WORKS = (
         Way("npulse memory", _npulse("memory", "@"), extra=SRC, good=FOUND),
         Way("patterns on each line", _theirs("lines_by_pattern", "*.log"), "numpy"),
     )),
-    Work("kernel", "The comparison in memory, one thread", "", 1, "", (Way("npulse, kernel", _ours("kernel")),), (1,)),
+    Work("kernel", "The comparison in memory, one thread", "", 1, "", (
+        Way("npulse, kernel", _ours("kernel")),
+        Way("npulse, kernel, compiled", _ours("kernel_compiled")),
+    ), (1,)),
     Work("start", "From the start to the first screen", "", 1, "", (
         Way("npulse, first screen", _ours("first_screen")),
         Way("import textual.app", _ours("textual_app")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -13,9 +14,25 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.tensors import DTYPES
 from npulse.core.formats.tensors.dtypes import widen
-from npulse.core.precision import kernel
+from npulse.core.precision import compiled, kernel, single
 from npulse.core.precision.kernel import BLOCK, PairMetrics
 from npulse.core.precision.pair import compare_arrays
+
+
+@pytest.fixture(
+    scope="module",
+    params=["numpy", pytest.param("compiled", marks=pytest.mark.xdist_group("compiled comparison"))],
+)
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A test of what fits float32 runs with numpy's passes and with the compiled loops."""
+    before = compiled._loaded
+    compiled._loaded = compiled._Loaded()
+    if request.param == "compiled":
+        assert compiled.load(), "numba comes with the extra dev"
+    yield request.param
+    assert (compiled._loaded.loops is not None) == (request.param == "compiled")
+    compiled._loaded = before
+
 
 FLOATS = ("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64", "uint64", "bool")
@@ -181,6 +198,7 @@ def test_small_tensors_of_any_two_formats(
     check(bits_of(t, name_t), bits_of(g, name_g), name_t, name_g)
 
 
+@pytest.mark.usefixtures("way")
 @settings(max_examples=25, deadline=None)
 @given(
     names=st.sampled_from(
@@ -206,6 +224,7 @@ def test_large_tensors_in_float32(
     check(bits_of(t, names[0]), bits_of(g, names[1]), *names, cosine=1e-7)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize(
     "kind",
@@ -245,6 +264,7 @@ def test_data_that_takes_other_ways(name: str, kind: str) -> None:
     check(bits_of(t, name), bits_of(g, name), name, name, cosine=1e-7)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("scale", [1e-44, 1e-38, 1e-30, 1e-20, 1e-16, 1e-13, 1e13, 1e18, 1e30, 1e38])
 @pytest.mark.parametrize("n", [100, BLOCK])
 def test_float32_of_any_size(scale: float, n: int) -> None:
@@ -255,6 +275,7 @@ def test_float32_of_any_size(scale: float, n: int) -> None:
     check(t, g, "float32", "float32", cosine=1e-7)
 
 
+@pytest.mark.usefixtures("way")
 def test_errors_too_small_for_their_squares() -> None:
     g = np.random.default_rng(0).uniform(1e-12, 2e-12, BLOCK).astype(np.float32)
     have = check(np.nextafter(g, np.float32(1)), g, "float32", "float32", cosine=1e-7)
@@ -271,6 +292,7 @@ def test_float64_whose_squares_overflow_or_vanish(scale_t: float, scale_g: float
     check(t * scale_t, g * scale_g, "float64", "float64")
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("value_t, value_g", [(0.1, 0.3), (0.7, 0.1), (1.0, 1.0 + 1e-6), (0.1, -0.1)])
 def test_constant_tensors(value_t: float, value_g: float) -> None:
     """Equal terms: the worst case for sums in float32."""
@@ -311,6 +333,7 @@ def test_zero_vectors() -> None:
     assert (target.cosine, target.norm_ratio, target.rel_l2) == (0.0, 0.0, 1.0)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("n", [3, kernel.SMALL + 1])
 def test_non_finite_pairs(n: int) -> None:
     """Agreeing: NaN with NaN (whatever bits), Inf with the same Inf. All else non-finite differs."""
@@ -373,6 +396,7 @@ def test_bool_bytes_other_than_one_are_true() -> None:
     assert (have.n_different, have.max_abs_error) == (1, 1.0)
 
 
+@pytest.mark.usefixtures("way")
 def test_infinity_of_float16_is_no_number_in_the_quick_way() -> None:
     """65504 is finite, infinity is not: the quick conversion must not mistake one for the other."""
     t = np.full(BLOCK, 65504, np.float16)
@@ -382,6 +406,7 @@ def test_infinity_of_float16_is_no_number_in_the_quick_way() -> None:
     assert (have.inf_golden, have.max_golden, have.nonfinite_differing) == (1, 65504.0, 1)
 
 
+@pytest.mark.usefixtures("way")
 def test_all_float16_values_convert() -> None:
     bits = np.arange(1 << 16, dtype=np.uint16)
     order = np.random.default_rng(0).permutation(bits)
@@ -391,9 +416,9 @@ def test_all_float16_values_convert() -> None:
 def test_dots_without_vecdot() -> None:
     """numpy 1 has no vecdot; both ways must give the same, for rows by rows and rows by one vector."""
     rng = np.random.default_rng(0)
-    x, y = (rng.standard_normal((64, kernel.ROW)).astype(np.float32) for _ in range(2))
+    x, y = (rng.standard_normal((64, single.ROW)).astype(np.float32) for _ in range(2))
     for other in (y, y[0]):
         out = np.zeros(64, np.float32)
-        kernel._dots_by_matmul(x, other, out)
+        single._dots_by_matmul(x, other, out)
         want = (x.astype(np.float64) * other).sum(axis=1)
         np.testing.assert_allclose(out, want, atol=1e-6 * np.abs(x * other).sum(axis=1).max())
