@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import tracemalloc
 
@@ -59,3 +61,15 @@ def test_appended_rows_cost_the_same_behind_many_rows() -> None:
             cost.append(time.process_time() - began_s)
     assert min(costs[1]) <= 1.5 * min(costs[0])
     assert min(costs[1]) <= 0.03
+
+
+def test_plain_rows_are_summed_before_numpy_is_loaded() -> None:
+    code = f"""
+import sys
+from npulse.core.formats.profiling.type_sums import TypeSummer
+summer = TypeSummer()
+summer.begin("op_summary.csv")
+summer.feed({HEADER!r} + {ROWS[: ROWS.index(b"aclnn_5,")]!r})
+assert summer.sums().n_rows == 5 and "numpy" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
