@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from npulse.core.dataclass import dataclass
 
 from .errors import UsageError
 from .progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled

@@ -17,9 +17,11 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from npulse.core.dataclass import dataclass
 
 if TYPE_CHECKING:  # loaded with the first entry: the workbench opens its cache before its first screen
     import numpy.typing as npt

@@ -5,7 +5,7 @@ Made by `core/checkup`, shown by the pane, written by `core/report`, compared by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from npulse.core.dataclass import dataclass
 
 from .analysis import AreaReport
 from .findings import Finding, Verdict

@@ -10,9 +10,11 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
+
+from npulse.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from .errors import NpulseError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 from .errors import Cancelled
 from .text import Lang

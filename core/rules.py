@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from npulse.core.dataclass import dataclass
 
 from .findings import Severity
 

@@ -15,9 +15,11 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
+
+from npulse.core.dataclass import dataclass
 
 from .errors import InputError
 from .files import open_input

@@ -8,10 +8,10 @@ first, and within one chain no key may mean two things.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npulse.core.areas import AREAS
+from npulse.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from textual.binding import Binding

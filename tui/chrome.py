@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.content import Content
@@ -11,6 +9,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from npulse.core.dataclass import dataclass
 from npulse.core.text import safe_text
 
 from .glyphs import Glyphs, ascii_text, glyphs_of

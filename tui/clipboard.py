@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from .state import state_folder
 from .terminal import Terminal

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from npulse.core.dataclass import dataclass
 from npulse.core.text import safe_text
 
 

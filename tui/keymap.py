@@ -12,9 +12,10 @@ import re
 import string
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from npulse.core.dataclass import dataclass
 
 from .actions import ACTIONS, BY_ID, FORBIDDEN_KEYS, SCOPES, scopes_together
 from .messages import tr

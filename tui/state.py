@@ -14,9 +14,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 MAX_STATE_BYTES = 8 << 20
 MAX_RECENT = 50

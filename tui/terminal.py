@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from npulse.core.dataclass import dataclass
 
 from .glyphs import ASCII, UNICODE, Glyphs
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.table import Labels
 

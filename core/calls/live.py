@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.files import stamp_of
 from npulse.core.findings import Problem

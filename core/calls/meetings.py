@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OBJECT, SCALAR, Dump
 

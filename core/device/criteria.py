@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from npulse.core.analysis import criteria_from
+from npulse.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

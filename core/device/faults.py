@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 Words = tuple[str, str]
 Step = Literal["replace", "restart", "software", "cool", "link", "power", "report"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.text import Lang, say
 
 from .analyse import Devices

@@ -9,9 +9,10 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import InputError
 from ..files import open_input

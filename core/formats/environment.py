@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import InputError
 from ..files import shown_path

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.text import Lang
 
 

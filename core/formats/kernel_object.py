@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import EnvironmentLacks, InputError
 from .symbolizers import (

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

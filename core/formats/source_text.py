@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import codecs
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import InputError
 from ..text import safe_text

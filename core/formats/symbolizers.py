@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 TOOLS = ("llvm-symbolizer", "addr2line")
 MAX_MEMORY_BYTES = 1 << 31

@@ -8,8 +8,9 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ..files import open_input
 from ..findings import Problem

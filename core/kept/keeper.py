@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from npulse.core.analysis import AnalysisOptions
 from npulse.core.cache import Cache
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.kept_records import NotKept, from_plain, to_plain
 from npulse.core.plugins.registry import plugins

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.environment import SEED_WORDS_OF

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from .faults import LogTrust
 from .kinds import rule_of

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from npulse.core.analysis import criteria_from
+from npulse.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

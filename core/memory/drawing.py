@@ -12,7 +12,7 @@ least for what is there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from npulse.core.dataclass import dataclass
 
 from .faults import Access, Block, Fault
 from .hints import on_chip

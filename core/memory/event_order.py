@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeGuard
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.error_codes import codes_in, look_up
 
 from .faults import Fault, Frame

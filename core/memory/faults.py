@@ -7,8 +7,10 @@ wrote them (bounded by the readers) and are not safe to show as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from npulse.core.dataclass import dataclass
 
 Severity = Literal["error", "warning", "info"]
 Tool = Literal[

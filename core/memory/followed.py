@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from npulse.core.dataclass import dataclass
 from npulse.core.files import stamp_of
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, ProgressCallback

@@ -7,8 +7,8 @@ stand in names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.memory_texts import bytes_inside, bytes_to_hold
 
 from .faults import Access, Block, Frame, Side

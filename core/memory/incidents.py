@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.error_codes import pick
 from npulse.core.text import Lang, say
 

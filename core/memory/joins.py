@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Literal
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.cann.names import DumpName, is_known, parse_dump_name
 from npulse.core.formats.cann.opdebug import OverflowRecord
 from npulse.core.formats.profiling.tasks import NO_ID, TaskTable

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 from .faults import LEAKS, Fault, LogSummary, LogTrust
 from .sites import Site

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import EnvironmentLacks, InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.kernel_object import CodePlace, lines_at

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.text import Lang, say
 

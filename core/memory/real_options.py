@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 """The words that mssanitizer --tool takes."""

@@ -7,8 +7,9 @@ none. Messages round to two digits behind the point of their unit, and so these 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 MUCH_OF_TOTAL = 0.10
 """Share of the device from which what this process does not account for is called much. Below it lie what the

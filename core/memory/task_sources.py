@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from npulse.core.calls.rank import read_rank
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.cann.names import full_name, parse_dump_name, read_mapping

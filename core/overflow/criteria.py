@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from npulse.core.analysis import criteria_from
 from npulse.core.cache import Cache
+from npulse.core.dataclass import dataclass
 from npulse.core.scale import Cluster
 from npulse.core.tails import Tails
 

@@ -6,11 +6,12 @@ themselves. What statistics cannot tell (how many, where, subnormals) is unknown
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import OUTPUT, TENSOR, Dump
 from npulse.core.formats.tensors import dtype_of

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 ROLES = ("ok", "origin", "inherited", "benign", "suspect", "unknown")
 OK, ORIGIN, INHERITED, BENIGN, SUSPECT, UNKNOWN_ROLE = range(6)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import Dtype, TensorFile, widen
 from npulse.core.progress import IsCancelled, check, never_cancelled
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.text import safe_text
 from npulse.core.toml_text import loads_toml

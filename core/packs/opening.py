@@ -10,10 +10,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.files import open_input, read_input, stamp_of
 from npulse.core.progress import (

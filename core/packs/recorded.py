@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from npulse.core.analysis import AnalysisOptions, AreaReport
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.figures import size_text
 from npulse.core.files import read_input

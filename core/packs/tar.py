@@ -11,9 +11,9 @@ import io
 import tarfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 
 BLOCK = 512

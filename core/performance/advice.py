@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Figures, Finding, Location, Related, Role, Severity
 from npulse.core.text import Lang
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.manifest import RoundRecord

@@ -7,8 +7,9 @@ Cores of a profile's own device (`ProfilerSettings`) count before these.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 Family = Literal["310", "310P", "310B", "910A", "A2", "A3", "950"]
 

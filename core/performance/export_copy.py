@@ -15,10 +15,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import Cancelled, InputError
 from npulse.core.formats.profiling.session import MSPROF_OUTPUT
 from npulse.core.formats.profiling.session_copy import copy_files, files_to_copy, n_closed_slices

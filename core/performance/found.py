@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.device.warning import Unwell
 from npulse.core.findings import Problem
 from npulse.core.formats.opprof.records import KernelProfile

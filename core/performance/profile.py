@@ -5,8 +5,9 @@ Made by `loading`; analyses get this and open nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.records import (

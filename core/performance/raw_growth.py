@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.follow_slices import CPU, MEMORY, follow_samples
 from npulse.core.formats.profiling.session import Session
 from npulse.core.tails import Tails

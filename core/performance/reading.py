@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.findings import Problem
 from npulse.core.formats.profiling.database.parts import parts_of

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.msmonitor_log import monitor_files
 from npulse.core.formats.profiling.operator_files import OperatorFiles, newest_complete
 from npulse.core.run.model import Artifact

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
+
+from npulse.core.dataclass import dataclass
 
 from ..findings import Finding, Location, Problem, Related, Role, Severity
 from ..text import safe_text

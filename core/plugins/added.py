@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import InputError, UsageError
 from ..files import read_input, write_whole

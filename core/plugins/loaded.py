@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import NpulseError
 from ..findings import Problem

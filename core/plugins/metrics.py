@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from npulse.core.dataclass import dataclass
 
 from ..findings import Problem
 from ..progress import IsCancelled, never_cancelled

@@ -11,9 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ..errors import InputError, UsageError
 from . import added

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from npulse.core.calls.captures import read_capture
 from npulse.core.calls.live import LiveRank, read_beside, read_live_rank
 from npulse.core.calls.rank import hierarchy_of, stacks_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.columns import sharing
 from npulse.core.formats.msprobe.records import Construct, Dump, Stacks

@@ -7,12 +7,13 @@ axis for them. The views for people (worst elements, error map, histograms) are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import Dtype
 from npulse.core.formats.tensors.dtypes import coarser, spacing_into
 

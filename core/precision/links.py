@@ -6,12 +6,11 @@ reshape keeps it). Constant tensors and integers without Mean and Norm say too l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.content import content_of, inverse, producers
+from npulse.core.dataclass import dataclass
 
 from .rows import BY_STATISTICS, BY_TENSOR, FIRST_READ, LINKED, Rows
 from .splits.carried import given_on

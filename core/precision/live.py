@@ -7,12 +7,13 @@ which is not the same as unmatched. Tensors are measured once, as long as both f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.live import KnownTensors, LiveRank
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, Dump
 
 from .pairing import Ints, Pairing

@@ -6,12 +6,12 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import Dtype, TensorFile
 from npulse.core.formats.tensors.open import TensorReader
 

@@ -19,9 +19,9 @@ drift                the error is spread over the tensor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import Dtype
 
 from .elements import Concentration, Examination

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.tensors import TensorError, TensorFile, widen
 from npulse.core.plugins.metrics import MAX_ELEMENTS, Measuring, Metric

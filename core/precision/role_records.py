@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Role
 
 ROLES: tuple[Role, ...] = ("ok", "origin", "inherited", "unmatched", "unknown")

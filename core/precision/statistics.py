@@ -9,10 +9,11 @@ themselves rounded and were added up in some order: a bound allows for that, so 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING, Codes, Criteria, Judgement
 

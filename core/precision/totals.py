@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from npulse.core.dataclass import dataclass
 
 
 class PairMetrics(NamedTuple):

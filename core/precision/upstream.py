@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.apis import HARMLESS
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.construct import MAX_MODULE_DEPTH, ancestors
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, CallName, Construct, Dump

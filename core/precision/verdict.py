@@ -7,13 +7,14 @@ figure that was not computed: absent is unknown, and unknown is not a pass.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, make_dataclass
+from dataclasses import fields, make_dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.analysis import criteria_from
+from npulse.core.dataclass import dataclass
 from npulse.core.plugins.metrics import metrics
 
 PASS, WARNING, ERROR, UNKNOWN = range(4)

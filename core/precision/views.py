@@ -6,12 +6,12 @@ Each view reads the pair block by block (the histograms twice); memory is what t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors.dtypes import coarser, ulp
 
 from ..progress import IsCancelled, never_cancelled

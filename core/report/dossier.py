@@ -6,11 +6,11 @@ Gathered by `core/dossier.py`; the renderers of this folder take it as it is and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from npulse.core.analysis import AreaReport
 from npulse.core.areas import AREAS
 from npulse.core.criteria import CheckUp
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Finding, Problem, Report
 
 _OF_COMMAND = {"doctor": "environment"} | {area.command: area.id for area in AREAS}

@@ -14,11 +14,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Finding, Problem, Report
 from npulse.core.table import Column, Labels, Table
 

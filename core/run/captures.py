@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from .model import Artifact, Run
 from .paths import Parts, capture_root, shown, without_place

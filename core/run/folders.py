@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ..findings import Completeness
 from .kinds import KINDS

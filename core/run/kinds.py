@@ -7,8 +7,9 @@ nothing to show prints it. A folder kind is one artifact per folder: its files a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
+
+from npulse.core.dataclass import dataclass
 
 from ..plugins.loaded import recogniser
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 from . import signatures
 from .peek import is_text, plain

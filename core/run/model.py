@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ..findings import Completeness, Problem
 

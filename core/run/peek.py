@@ -12,8 +12,9 @@ import stat
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
 from typing import BinaryIO, Literal
+
+from npulse.core.dataclass import dataclass
 
 from ..formats.encodings import without_mark
 

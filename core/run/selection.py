@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, Literal
+
+from npulse.core.dataclass import dataclass
 
 from ..analysis import AnalysisOptions, AreaReport, Newest, SelectionT, reports_of_each
 from ..errors import InputError, UsageError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError
 from npulse.core.formats.environment import read_environment
 

@@ -7,8 +7,9 @@ where contents are alike, and speak alone where a file is empty.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ..findings import Completeness
 from ..formats.kernel_object import is_kernel_object

@@ -11,8 +11,9 @@ import hashlib
 import os
 import stat
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ..progress import IsCancelled, check, never_cancelled
 

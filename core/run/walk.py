@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from npulse.core.dataclass import dataclass
 
 from ..findings import Problem
 from ..plugins.loaded import Recogniser

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import UsageError
 
 MOST_LOCAL_WORKERS = 64

@@ -9,12 +9,13 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_type_hints
 
 import typer
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import EnvironmentLacks, UsageError
 from npulse.core.text import Lang, safe_text
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ...files import shown_path
 from ...findings import Problem

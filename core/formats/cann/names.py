@@ -6,9 +6,11 @@ The writer replaces blank, '.', '/' and '\\' in operator types and names by '_',
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ...files import shown_path
 from ...findings import Problem

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from npulse.core.dataclass import dataclass
 
 from ...files import shown_path
 from ...findings import Problem

@@ -11,8 +11,9 @@ WARNING: ThreadSanitizer: data race (pid=4711)
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from .records import bounded
 

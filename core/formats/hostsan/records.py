@@ -6,10 +6,10 @@ wrote them: line 0, "<null>", "<unknown>", "<unknown module>". Texts have at mos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 
 from ..log_lines import MAX_TEXT_CHARS

@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 from .frames import numbers_of
 from .prefixes import launcher_length

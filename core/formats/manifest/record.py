@@ -7,9 +7,11 @@ import math
 import re
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
+
+from npulse.core.dataclass import dataclass
 
 from .toml import read_manifest
 

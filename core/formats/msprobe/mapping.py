@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import read_input, shown_path

@@ -8,10 +8,12 @@ holds, and says all that is known of the tensor.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import open_input

@@ -7,9 +7,11 @@ linear in its length; what can hold blanks and brackets (names of kernels) lies 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from .records import Allocation, Cores, FlagPipes, Style
 from .store import MAX_TEXT_CHARS, Store, is_number

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 
 MAX_OPERANDS = 256

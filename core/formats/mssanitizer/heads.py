@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from .bodies import cores_of, kernel_of, space_of
 from .records import Cores, Kind, Mask, Severity, Style, SummaryKind

@@ -6,8 +6,9 @@ Texts are kept as written, at most 4,096 characters of each; they are not safe t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 Kind = Literal[
     "illegal read",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from npulse.core.dataclass import dataclass
 
 from .cells import WHOLE, text_of_cell, whole_of
 from .keys import CARD, IDS, KNOWN, TYPES_OF

@@ -8,9 +8,11 @@ Cells are told by bars, blanks and the words of the header, never by column numb
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ...files import shown_path
 from ...findings import Problem

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import shown_path

@@ -6,10 +6,12 @@ Columns are found by name, so the sets of all chips (A2/A3, 310P without blocks,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import shown_path

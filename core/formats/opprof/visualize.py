@@ -13,9 +13,11 @@ import json
 import os
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import open_input, shown_path

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from .records import Instructions, SourceLines
 from .visualize_parts import Parts, number, text_of, whole

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ...text import safe_text
 from .cells import MAX_NUMBER

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+from npulse.core.dataclass import dataclass
 
 from ..log_lines import Line, Origin, bounded, split_prefix
 

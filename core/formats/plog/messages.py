@@ -7,7 +7,9 @@ the first ones. Callers cut messages to `MAX_MESSAGE_CHARS`, twice what CANN eve
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from npulse.core.dataclass import dataclass
 
 from ..log_lines import bounded
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 
 MAX_CORES = 256

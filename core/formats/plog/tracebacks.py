@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from npulse.core.dataclass import dataclass
 
 from ..log_lines import Line, Origin, bounded
 from .records import MAX_CALLERS, PythonCall, PythonError

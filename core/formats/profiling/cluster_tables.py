@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ...findings import Problem
 from ...text import safe_text

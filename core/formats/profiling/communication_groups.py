@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ...findings import Problem
 from ..json_window import Notes

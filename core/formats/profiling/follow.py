@@ -8,9 +8,11 @@ read before stays, and one problem says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import shown_path

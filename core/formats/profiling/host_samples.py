@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import open_input, shown_path

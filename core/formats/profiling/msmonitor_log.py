@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ...findings import Problem
 from .timeline import NONE, Codes, Integers, Span, Tasks

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from .cells import NO_ID
 

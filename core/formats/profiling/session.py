@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import open_input, real_path

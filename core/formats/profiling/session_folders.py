@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeVar
+
+from npulse.core.dataclass import dataclass
 
 from ...errors import InputError
 from ...files import real_path, shown_path

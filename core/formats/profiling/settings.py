@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ...files import open_input, shown_path
 from ...findings import Problem

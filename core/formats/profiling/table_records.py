@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from npulse.core.dataclass import dataclass
 
 from ...findings import Problem
 from ..text_lines import LineNotes

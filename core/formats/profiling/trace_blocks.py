@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from ...findings import Problem
 from .trace_numbers import NO_TIME, Flags, Integers

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from ...findings import Problem
 from .timeline import NONE, OVERLAP_LANES, HostCalls, Integers, Span, Tasks, Timeline

@@ -8,12 +8,13 @@ twice as long for short cells (ratios, N/A), and most cells are short.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 NO_TIME = -(2**63)
 """Stands in columns of nanoseconds where there is no time."""

@@ -6,10 +6,10 @@ brackets, depth. That gives the places of all events and keys; only values that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from .trace_numbers import PAD_BYTES, Bytes, Flags, Integers
 

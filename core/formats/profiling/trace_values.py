@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from .trace_blocks import (
     ARG_ABSENT,

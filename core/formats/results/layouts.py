@@ -7,8 +7,9 @@ Columns that no layout names are figures: tools take algorithms of users.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 FIGURE = "figure"
 TEXT_ROLES = frozenset(

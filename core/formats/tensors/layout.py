@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from npulse.core.dataclass import dataclass
 
 from .dtypes import Dtype
 from .inflate import Deflated

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from ...text import safe_text
 from . import npy, zipdir

@@ -8,12 +8,13 @@ gathered from where its elements lie.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from .layout import Shape, row_major_strides
 

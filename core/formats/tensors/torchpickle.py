@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from npulse.core.dataclass import dataclass
 
 from ...text import safe_text
 from .dtypes import DTYPES, Dtype

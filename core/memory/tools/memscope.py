@@ -18,12 +18,12 @@ grow from step to step.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.memscope import MemscopeTable
 from npulse.core.formats.memscope_console import (
     MemscopeLeak,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from npulse.core.dataclass import dataclass
 
 LEAST_STEPS = 3
 """One step that keeps something makes what stays (weights, caches), a second one may; three are growth."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from npulse.core.dataclass import dataclass
 
 from ..faults import Frame, LogSummary
 

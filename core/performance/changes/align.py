@@ -7,11 +7,12 @@ common calls is one replacement: several calls by one are fused, one by another 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from .side import Side
 

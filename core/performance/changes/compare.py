@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ..wall.record import Wall
 from .align import Aligned, Replacement, aligned, next_door

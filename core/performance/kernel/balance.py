@@ -6,10 +6,9 @@ load about a third of the cores passes. Here a core must also be off the mean by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.opprof.records import Floats, Integers
 
 SCORE = 0.6

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from .cores import KINDS, PIPES, Cores
 

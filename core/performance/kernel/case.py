@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Figures, Location, Severity
 from npulse.core.formats.opprof.records import Floats, KernelProfile, RooflinePoint
 from npulse.core.text import safe_text

@@ -5,10 +5,10 @@ visualize_data.bin.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.opprof.records import NO_BLOCK, Floats, Integers, KernelProfile
 
 KINDS = ("cube", "vector", "aicore")

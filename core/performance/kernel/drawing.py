@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.opprof.records import RooflinePoint
 from npulse.core.text import safe_text
 

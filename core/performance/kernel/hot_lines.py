@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.opprof.records import Codes, Floats, Instructions, Integers, SourceLines
 
 

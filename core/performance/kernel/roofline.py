@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.opprof.records import Floats, KernelProfile, RooflinePoint
 
 from ..chips import Chip

@@ -7,12 +7,12 @@ Judged by type, shapes and data types together: one set of shapes can be fine wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.type_names import without_variant
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.operators import OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
 

@@ -7,12 +7,12 @@ that it ran on. Where type and pipes say different things, both are told.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.type_names import type_in, without_variant
 
 from .keys import combined

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of

@@ -7,10 +7,10 @@ shapes (and by "cache" in a name), so it is a suspicion with its evidence, not a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of

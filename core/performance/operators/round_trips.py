@@ -7,12 +7,12 @@ Told by order and by equal shapes, types and formats: what fed whom is not in th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.figures import time_text
 from npulse.core.findings import Related
 from npulse.core.text import columns_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.operators import NO_ID, OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
 

@@ -6,12 +6,12 @@ All durations are those that `usable` lets through; a row that it sets aside is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.operators import NO_ID, NO_NS, OperatorTable
 from npulse.core.formats.profiling.records import TypeTotal
 

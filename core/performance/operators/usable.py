@@ -7,12 +7,13 @@ zero; a zero is a duration.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.operators import NO_ID, NO_NS, NO_START, OperatorTable
 
 Flags = npt.NDArray[np.bool_]

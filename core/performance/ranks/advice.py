@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Location, Related
 from npulse.core.text import safe_text
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import mean, pstdev
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.records import CommunicationTime
 
 _ORDER = re.compile(r"__(\d+)_(\d+)_(\d+)$", re.ASCII)

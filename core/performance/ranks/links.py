@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.records import CommunicationLink, CommunicationTime
 
 NOMINAL_GB_PER_S: Mapping[str, float] = {"HCCS": 18.0, "PCIE": 20.0, "RDMA": 12.5, "SDMA": 18.0}

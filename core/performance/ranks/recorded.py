@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from .times import RankTimes, middle
 

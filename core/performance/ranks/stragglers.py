@@ -6,8 +6,9 @@ The rank with the most communication time is a victim: it arrives first at the c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from .peers import Peers
 from .times import RankTimes, middle

@@ -6,9 +6,9 @@ From step_trace_time where it is there, else from the union of intervals (`wall`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.records import StepTime
 
 from ..profile import Profile

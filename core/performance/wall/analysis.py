@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.manifest import RoundRecord
 
 from ..advice import Advice

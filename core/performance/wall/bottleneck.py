@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.figures import percent_text
 from npulse.core.text import safe_text
 

@@ -7,11 +7,12 @@ events, notifications and copies are no computing; kernels that a collective is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.operators import NO_NS, NO_START, OperatorTable
 from npulse.core.formats.profiling.timeline import NONE, Integers, Tasks, Timeline
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.timeline import Integers
 
 from ..criteria import Criteria

@@ -6,11 +6,11 @@ only the device's own if the next kernel had been launched before the gap began.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.timeline import NONE, Integers
 
 from ..intervals import Intervals, overlap, union, without

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.timeline import Span, Timeline
 
 from ..profile import Profile

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.timeline import NONE
 
 from .device_work import COMMUNICATION, KERNEL, DeviceWork

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.profiling.type_names import collective_type
 
 from .device_work import COMMUNICATION

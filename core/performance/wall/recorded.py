@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from npulse.core.dataclass import dataclass
 from npulse.core.figures import time_text
 
 from ..advice import Words, words

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.manifest import RoundRecord
 from npulse.core.formats.profiling.timeline import Span
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
+
+from npulse.core.dataclass import dataclass
 
 from ..criteria import Criteria
 from ..profile import Profile

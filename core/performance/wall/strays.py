@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from .device_work import DeviceWork, Flags
 

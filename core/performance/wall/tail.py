@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ..intervals import EMPTY, Intervals, gaps, union, within, without
 from .device_work import COMMUNICATION, KERNEL

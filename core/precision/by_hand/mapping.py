@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import UsageError
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.mapping import (

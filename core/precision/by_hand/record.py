@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npulse.core.dataclass import dataclass
 from npulse.core.run.sides import CapturePair
 
 MAX_PAIRS = 5_000

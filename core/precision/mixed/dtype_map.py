@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from npulse.core.calls.apis import plain_api
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import InputError, UsageError
 from npulse.core.files import read_input
 from npulse.core.formats.config_json import read_config_json

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from npulse.core.calls.apis import CASTS
 from npulse.core.calls.tensors import open_place, problem_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT, TENSOR
 from npulse.core.formats.tensors import Dtype, TensorError, dtype_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, ignore_progress, never_cancelled
 

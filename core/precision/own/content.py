@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from npulse.core.calls.tensors import TensorPlace, open_place, problem_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.formats.tensors import TensorError, dtype_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from npulse.core.calls.apis import COMMUNICATION, UNINITIALISED, WEIGHT_KEYWORDS, WEIGHT_POSITIONS
 from npulse.core.calls.content import content_of, producers
 from npulse.core.calls.tensors import open_place, problem_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, PARAMETERS, TENSOR, Dump
 from npulse.core.formats.tensors import Dtype, TensorError, TensorFile, dtype_of

@@ -8,7 +8,6 @@ as the input does, in numbers that cannot be chance, it is what the input was be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from npulse.core.calls.apis import COMMUNICATION, OVERWRITERS, WEIGHT_KEYWORDS, WEIGHT_POSITIONS, is_in_place
 from npulse.core.calls.content import content_of, producers
 from npulse.core.calls.tensors import TensorPlace, open_place
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, TENSOR, Dump
 from npulse.core.formats.tensors import TensorError, TensorFile, dtype_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from npulse.core.calls.meetings import TO_ONE, Meeting, Meetings, meetings_of
+from npulse.core.dataclass import dataclass
 
 from .content import is_tensor
 from .model import Captured, Seen

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from npulse.core.calls.tensors import TensorPlace, place_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Role, Severity
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import CallName, Dump

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.tensors import open_place, problem_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import INPUT, OUTPUT
 from npulse.core.formats.tensors import TensorError, TensorFile

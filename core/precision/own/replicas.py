@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.progress import IsCancelled, check

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from npulse.core.calls.tensors import open_place, problem_of
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import INPUT, KWARGS, OUTPUT, SCALAR
 from npulse.core.formats.tensors import TensorError

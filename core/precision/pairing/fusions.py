@@ -6,8 +6,9 @@ alternatives; "?" marks a step that may be missing, "+" one that may be there se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from npulse.core.dataclass import dataclass
 
 _RMS = ("to? pow|square|mul mean add rsqrt mul to? mul?", "to? pow|square|mul mean add sqrt div mul?")
 _LAYER_NORM = (

@@ -7,10 +7,10 @@ sum is found where it is read, in the backward of the call that made the tensor.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import OUTPUT, TENSOR
 
 from .keys import BACKWARD, Keys

@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from npulse.core.calls.apis import COMMUNICATION
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.names import parse_name
 
 from .ends import outside_reads, size_of

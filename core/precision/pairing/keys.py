@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import (
     INPUT,

@@ -6,11 +6,11 @@ Every method (by name, graphs that are not alike, a mapping file, by hand) retur
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import Construct, Dump, Stacks
 
 Ints = npt.NDArray[np.int64]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.dataclass import dataclass
 
 from .keys import Keys
 from .model import CERTAIN, DOUBTFUL, EVIDENCE, LIKELY, Ints

@@ -8,7 +8,7 @@ other wrong operator.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from npulse.core.calls.apis import COMMUNICATION
 from npulse.core.calls.content import content_of, producers
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import OUTPUT, SCALAR, TENSOR, Dump
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from npulse.core.dataclass import dataclass
 from npulse.core.errors import UsageError
 from npulse.core.formats.msprobe.records import Dump
 from npulse.core.run.model import Artifact

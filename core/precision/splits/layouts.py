@@ -6,10 +6,10 @@ Only shapes are looked at here: what the elements say of the candidates is in `c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import Shape
 
 Run = tuple[int, int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.tensors import TensorPlace
+from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import Dump
 
 Segment = tuple[int, int, int]

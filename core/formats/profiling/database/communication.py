@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ....errors import InputError
 from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled

@@ -10,10 +10,11 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from npulse.core.dataclass import dataclass
 
 from ....errors import Cancelled
 from ....findings import Problem

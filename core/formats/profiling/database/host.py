@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ....errors import InputError
 from ....progress import IsCancelled, ProgressCallback, ignore_progress, never_cancelled

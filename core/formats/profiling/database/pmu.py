@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import numpy as np
+
+from npulse.core.dataclass import dataclass
 
 from ....text import safe_text
 from ..columns import BY_NAME, SCHEMA, OperatorColumn, header_key, own_name
