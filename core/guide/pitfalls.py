@@ -105,7 +105,7 @@ PITFALLS: tuple[Pitfall, ...] = (
         "msprobe",
         ("compare -fm pairs the wrong calls", "compare -fm 配错调用"),
         ("Fuzzy matching ignores the call index: one extra early call shifts all behind it.", "模糊匹配忽略调用序号：多一次早期调用就会整体错位。"),
-        ("Compare without -fm, or by npulse precision, which names unmatched calls.", "不用 -fm，或用 npulse precision，它会列出未匹配的调用。"),
+        ("Compare without -fm, or by npulse precision, which names unmatched calls.", "不用 -fm，或用 npulse precision，它会列出未配对的调用。"),
         "seen",
     ),
     Pitfall(

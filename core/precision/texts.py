@@ -575,7 +575,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "what the verdict rests on: elements, statistics, a value",
         "结论的依据：元素、统计量或值",
     ),
-    "figure-role": ("origin, inherited, unmatched, unknown, ok", "源头、继承、未匹配、未知、正常"),
+    "figure-role": ("origin, inherited, unmatched, unknown, ok", "源头、继承、未配对、未知、正常"),
     "figure-verdict": (
         "pass, warning, error, unknown of the row alone",
         "该行自身的 pass、warning、error、unknown",
@@ -584,6 +584,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "role-ok": ("ok", "正常"),
     "role-origin": ("origin", "源头"),
     "role-inherited": ("inherited", "继承"),
-    "role-unmatched": ("unmatched", "未匹配"),
+    "role-unmatched": ("unmatched", "未配对"),
     "role-unknown": ("unknown", "未知"),
 }

@@ -38,7 +38,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "inherited": ("inherited", "继承"),
     "suspect": ("suspect", "可疑"),
     "benign": ("benign", "无害"),
-    "unmatched": ("unmatched", "未匹配"),
+    "unmatched": ("unmatched", "未配对"),
     "unknown": ("unknown", "未知"),
     "ok": ("ok", "正常"),
     "error": ("error", "错误"),

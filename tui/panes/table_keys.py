@@ -57,6 +57,8 @@ class TableKeys(JobPane):
     def __init__(self, area: str) -> None:
         super().__init__(area)
         self._order: Order | None = None
+        self._ordered_by: tuple[str | None, bool] = None, False
+        """Column and direction of `_order`; a view asks for them before the rows stand so."""
         self._is_ordering = False
         self._trouble = ""
         self._filter_timer: Timer | None = None
@@ -156,6 +158,15 @@ class TableKeys(JobPane):
 
     # ---- order ----
 
+    @property
+    def sorted_by(self) -> str:
+        """The column in whose order the rows stand, "" for none; what was asked for may still come."""
+        return self._ordered_by[0] or "" if self._order is not None else ""
+
+    @property
+    def is_descending(self) -> bool:
+        return self._ordered_by[1]
+
     def reorder(self) -> None:
         """Find the order of the view in a worker; the rows stay as they are until then."""
         table = self.shown_table()
@@ -192,6 +203,7 @@ class TableKeys(JobPane):
         if message.table is not self.shown_table() or message.view is not self.view:
             return  # other rows are shown by now
         self._order, self._trouble = message.order, message.trouble
+        self._ordered_by = message.view.sort, message.view.descending
         if self._is_ordering:
             self._is_ordering = False
             self.tell(busy=self.still_busy_text())

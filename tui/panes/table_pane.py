@@ -190,7 +190,7 @@ class TablePane(LiveRows, Generic[ViewT]):
             return
         is_first = self.shown is None or not self.shown.table.n_rows
         if self.shown is None or self.shown.table.n_rows != shown.table.n_rows:
-            self._order = self.first_order(shown)
+            self._order, self._ordered_by = self.first_order(shown), (None, False)
         self.shown, self.instead = shown, None
         self.tell(busy="" if shown.is_complete else self.more_text())
         with self.app.batch_update():
@@ -213,6 +213,7 @@ class TablePane(LiveRows, Generic[ViewT]):
         if made.lang != self.shell.lang:
             made = made.translated(self.shell.lang)
         self.shown, self._order, self._trouble = made, order, trouble
+        self._ordered_by = self.view.sort, self.view.descending
         self.tell(busy=self.still_busy_text())
         self.shell.refresh_header()  # here and not when the shell hears of it: one frame for both
         self.table.can_open = self.can_open(made)
@@ -270,11 +271,13 @@ class TablePane(LiveRows, Generic[ViewT]):
             self.specs(table),
             order=self._order,
             row_style=self.row_style(table),
-            sorted_by=self.view.sort or "",
-            is_descending=self.view.descending,
+            sorted_by=self.sorted_by,
+            is_descending=self.is_descending,
             version=self.version,
             origin=self._origin,
         )
+        if self.table.current_row is None:  # a filter matches nothing: the detail is of a row that is gone
+            self._show_no_detail()
         self._show_state()
 
     def _show_marks(self) -> None:
@@ -335,9 +338,9 @@ class TablePane(LiveRows, Generic[ViewT]):
     def _show_state(self, *_: object) -> None:
         parts = [self.table.position] if self.shown is not None else []
         parts += [text for text in (self.live_text(), self.kept_text(), self.filter_text()) if text]
-        if self.view.sort:
-            arrow = self.shell.glyphs.descending if self.view.descending else self.shell.glyphs.ascending
-            parts.append(f"{arrow} {self.heading(self.view.sort, self.shell.lang)}")
+        if self.sorted_by:
+            arrow = self.shell.glyphs.descending if self.is_descending else self.shell.glyphs.ascending
+            parts.append(f"{arrow} {self.heading(self.sorted_by, self.shell.lang)}")
         parts += [safe_text(text) for text in (self._trouble, self.ended) if text]
         self._say("#state", self.plain("  ".join(parts)))
 
@@ -384,6 +387,12 @@ class TablePane(LiveRows, Generic[ViewT]):
             if is_same:
                 widget.top = top
             self._show_strip(view.strip(row))
+
+    def _show_no_detail(self) -> None:
+        if self._detail_timer is not None:
+            self._detail_timer.stop()
+        self.query_one(DetailView).detail = None
+        self._show_strip(None)
 
     def _show_strip(self, found: tuple[Strip, int] | None) -> None:
         widget = self.query_one(LayerStrip)

@@ -189,6 +189,43 @@ async def test_filter_while_typing_enter_and_escape(
         assert pane.table.view.n_rows == N_ROWS, "what was typed last does not come after the escape"
 
 
+async def test_where_a_filter_matches_nothing_no_detail_stands(
+    open_app: OpenApp, compared: Compared, until: Until, screen_text: ScreenText, tmp_path: Path
+) -> None:
+    app = open_app(write_pair(tmp_path / "run"))
+    async with app.run_test(size=WIDE) as pilot:
+        pane = await compared(pilot)
+        assert shown_detail(pane)
+        await pilot.press("slash", *"no-such-name", "enter")
+        await until(pilot, filtered(pane, 0))
+        assert shown_detail(pane) == "" and not pane.query_one(LayerStrip).display
+        assert "0-0 of 0" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: shown_detail(pane))
+
+
+async def test_the_mark_of_a_sort_stands_once_the_rows_do(
+    open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_order = threading.Event()
+    order_rows = order.order_rows
+
+    def wait(table: Any, view: Any, **steering: Any) -> Any:
+        assert may_order.wait(30)
+        return order_rows(table, view, **steering)
+
+    monkeypatch.setattr(table_keys, "order_rows", wait)
+    app = open_app(write_pair(tmp_path / "run"))
+    async with app.run_test(size=WIDE) as pilot:
+        pane = await compared(pilot)
+        await pilot.press("s")
+        pane.show_rows()  # as a mark or another column does meanwhile
+        assert pane.view.sort and pane.table.view.sorted_by == "" and pane.table.view.order is None
+        may_order.set()
+        await until(pilot, lambda: pane.table.view.sorted_by == pane.view.sort)
+        assert pane.table.view.order is not None
+
+
 async def test_filter_is_applied_once_for_keys_in_a_row(
     open_app: OpenApp, compared: Compared, until: Until, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
