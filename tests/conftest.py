@@ -69,6 +69,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(100_000, 50, 100)  # apps of tests are many small objects: a fifth of their time else
 
 
 def _load_share(config: pytest.Config) -> None:

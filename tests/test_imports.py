@@ -197,46 +197,85 @@ def test_the_rule_sees_every_form_of_an_upward_import(tmp_path: Path) -> None:
         assert len(found) == 1 and "core.formats must not import core.run" in found[0], text
 
 
-IN_CHILDREN = """
-import os, sys
+def at_load(path: Path) -> Iterator[int]:
+    """Lines of the imports that loading a module carries out: those in functions and for types wait."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node.lineno
+        elif not is_for_types(node) and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += (one for one in ast.iter_child_nodes(node) if isinstance(one, HOLDERS))
+
+
+def needed_by(name: str) -> set[str]:
+    """Modules of the core that are loaded before this one is: those it imports, and all their packages."""
+    lines = set(at_load(MODULES[name]))
+    targets = {target for line, target in imported(name, MODULES[name]) if line in lines}
+    outer = {target.rsplit(".", n)[0] for target in (*targets, name) for n in range(1, target.count(".") + 1)}
+    return ((targets | outer) & set(CORE_MODULES)) - {name}
+
+
+def knots(needs: dict[str, set[str]]) -> list[list[str]]:
+    """Modules in an order in which each finds what it needs; those that need each other together (Tarjan)."""
+    at: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        at[name] = lowest[name] = len(at)
+        stack.append(name)
+        for other in sorted(needs[name]):
+            if other not in at:
+                visit(other)
+            if other in stack:
+                lowest[name] = min(lowest[name], lowest[other])
+        if lowest[name] == at[name]:
+            cut = stack.index(name)
+            found.append(stack[cut:])
+            del stack[cut:]
+
+    for name in needs:
+        if name not in at:
+            visit(name)
+    return found
+
+
+ONE_AFTER_ANOTHER = """
+import os, sys, traceback
 sys.path.insert(0, sys.argv[1])
-import numpy  # allowed everywhere and half of the time
-for level in sys.argv[2:]:
-    names, before = level.split(), set(sys.modules)
-    for name in names:
+def load(name, before):
+    try:
+        __import__("npulse." + name)
+        return " ".join(["loaded", *set(sys.modules) - before])
+    except BaseException:
+        return traceback.format_exc()
+for knot in sys.argv[2:]:
+    names, told, before = knot.split(), {}, set(sys.modules)
+    for name in names if len(names) > 1 else ():
         out, into = os.pipe()
         if not os.fork():
-            try:
-                os.dup2(into, 1)
-                os.dup2(into, 2)
-                __import__("npulse." + name)
-                print("loaded", *set(sys.modules) - before, flush=True)
-            except BaseException:
-                import traceback
-                traceback.print_exc()
+            os.write(into, load(name, before).encode())
             os._exit(0)
         os.close(into)
-        with open(out, "rb") as told:
-            print(name, told.read().decode("utf-8", "replace").encode("unicode_escape").decode(), flush=True)
+        with open(out, "rb") as pipe:
+            told[name] = pipe.read().decode("utf-8", "replace")
         os.wait()
     for name in names:
-        try:
-            __import__("npulse." + name)
-        except BaseException:
-            pass  # told by its child
+        here = load(name, before)
+        print(name, told.get(name, here).encode("unicode_escape").decode(), flush=True)
 """
-"""An interpreter without this one's paths, and a child of it for each module."""
+"""An interpreter without this one's paths; a child of it for each module that is loaded before its knot."""
 
 
 @pytest.fixture(scope="module")
 def loaded_by() -> dict[str, str]:
-    """What each module of the core prints, and what is loaded, when it is imported before any other of its
-    level. Those of lower levels are there already: they cannot need it, imports point downwards."""
-    levels = [
-        " ".join(name for name in CORE_MODULES if LEVEL.get(room_of(name), 0) == level)
-        for level in range(len(LEVELS))
-    ]
-    words = [sys.executable, "-I", "-c", IN_CHILDREN, ROOT, *levels]
+    """What each module of the core prints, and what is loaded, when it is the first of all that need it.
+    What it needs is there already: where modules need each other, as those of a package with an
+    interface do, each of them is the first once."""
+    in_order = [" ".join(names) for names in knots({name: needed_by(name) for name in CORE_MODULES})]
+    words = [sys.executable, "-I", "-c", ONE_AFTER_ANOTHER, ROOT, *in_order]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = (line.split(" ", 1) for line in done.stdout.splitlines())
@@ -251,6 +290,13 @@ def test_core_module_loads_alone_and_without_slow_libraries(name: str, loaded_by
     assert told.startswith("loaded "), told
     loaded = set(told.split())
     assert f"npulse.{name}" in loaded and slow & loaded == set()
+
+
+def test_modules_that_need_each_other_are_of_one_package() -> None:
+    """They are its parts and its interface. Two packages that need each other are one, or cut wrongly."""
+    for names in knots({name: needed_by(name) for name in CORE_MODULES}):
+        package = min(names, key=len)
+        assert all(f"{name}.".startswith(f"{package}.") for name in names), names
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["precision", "--help"]])

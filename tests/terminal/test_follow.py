@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,13 +79,9 @@ def followed(
         writer.end()
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize("kind", ["op_summary", "sanitizer"])
-def test_records_one_by_one_cost_few_bytes_and_silence_nothing(
-    tmp_path: Path, kind: str, size: tuple[int, int]
-) -> None:
+def one_by_one(run: Path, kind: str, size: tuple[int, int]) -> None:
     n = 12
-    with followed(tmp_path / "run", kind, n_first=60, n_more=n, rate=2.0, size=size) as (program, writer):
+    with followed(run, kind, n_first=60, n_more=n, rate=2.0, size=size) as (program, writer):
         start = len(program.output)
         writer.go()
         program.read_for(n / 2.0 + SETTLE_S)
@@ -93,6 +90,15 @@ def test_records_one_by_one_cost_few_bytes_and_silence_nothing(
         assert 0 < n_bytes <= n * BYTES_A_RECORD, n_bytes
         assert b"quiet since" in program.output[start:], "the writer still holds its file"
         assert program.read_for(IDLE_S) == b""
+
+
+def test_records_one_by_one_cost_few_bytes_and_silence_nothing(tmp_path: Path) -> None:
+    """Each in a terminal of its own, all at once: nearly all of it is waiting."""
+    each = [(kind, size) for kind in FILES for size in ((80, 24), (120, 40))]
+    with ThreadPoolExecutor(len(each)) as pool:
+        done = [pool.submit(one_by_one, tmp_path / str(number), *words) for number, words in enumerate(each)]
+    for one in done:
+        one.result()
 
 
 @pytest.mark.parametrize("kind", ["op_summary", "sanitizer"])

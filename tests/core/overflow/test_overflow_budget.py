@@ -28,14 +28,21 @@ def bench() -> ModuleType:
     return module
 
 
-def quickest(bench: ModuleType, folder: Path, n: int) -> dict[str, Any]:
-    """Of several looks the one that was disturbed least: a disturbed start makes the small one too small."""
-    path = bench.write(folder, n)
-    return min((bench.look(path) for _ in range(5)), key=lambda used: used["cpu_s"])
+def holds(start: dict[str, Any], small: dict[str, Any], large: dict[str, Any]) -> bool:
+    own = [max(one["cpu_s"] - start["cpu_s"], 0.05) for one in (small, large)]
+    return bool(large["cpu_s"] <= CPU_S and own[1] <= 1.5 * own[0] * LARGE / SMALL)
 
 
 def test_time_and_memory_grow_with_the_capture_and_no_faster(bench: ModuleType, tmp_path: Path) -> None:
-    start, small, large = (quickest(bench, tmp_path / str(n), n) for n in (8, SMALL, LARGE))
+    """The quickest of up to five looks at each size: a disturbed start makes the small one too small."""
+    paths = [bench.write(tmp_path / str(n), n) for n in (8, SMALL, LARGE)]
+    found = [bench.look(path) for path in paths]
+    for _ in range(4):
+        if holds(*found):
+            break
+        looks = [bench.look(path) for path in paths]
+        found = [min(pair, key=lambda used: used["cpu_s"]) for pair in zip(found, looks, strict=True)]
+    start, small, large = found
     assert large["origin"] == f"Functional.linear.{LARGE // 2}.forward"
     assert (large["calls"], large["n_errors"]) == (LARGE, 1)
     assert large["cpu_s"] <= CPU_S

@@ -36,22 +36,31 @@ print(json.dumps({"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "peak_
 
 
 def cost(path: Path) -> dict[str, float]:
-    """The cheapest of several runs, each a process: a disturbed start makes the small one too small."""
+    """One run, a process of its own."""
     env = {**os.environ, "PYTHONPATH": str(Path(npulse.__file__).parents[1])}
     words = [sys.executable, "-c", COMMAND, str(path)]
-    runs = []
-    for _ in range(5):
-        done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
-        runs.append(json.loads(done.stdout.splitlines()[-1]))
-    return min(runs, key=lambda one: one["cpu_s"])
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def holds(start: dict[str, float], small: dict[str, float], large: dict[str, float]) -> bool:
+    own = [max(one["cpu_s"] - start["cpu_s"], 0.05) for one in (small, large)]
+    return large["cpu_s"] <= CPU_S and own[1] <= GROWTH * own[0]
 
 
 def test_cost_is_linear_and_memory_bounded(tmp_path: Path) -> None:
-    found = []
-    for n_rows in (2, SMALL, LARGE):
-        path = tmp_path / f"op_summary_{20260801120000 + n_rows}.csv"
+    """The cheapest of up to five runs of each size: a disturbed start makes the small one too small."""
+    paths = [tmp_path / f"op_summary_{20260801120000 + n_rows}.csv" for n_rows in (2, SMALL, LARGE)]
+    for path, n_rows in zip(paths, (2, SMALL, LARGE), strict=True):
         write_table(path, n_rows)
-        found.append(cost(path))
+    found = [cost(path) for path in paths]
+    for _ in range(4):
+        if holds(*found):
+            break
+        found = [
+            min(one, cost(path), key=lambda run: run["cpu_s"]) for one, path in zip(found, paths, strict=True)
+        ]
     start, small, large = found
     assert all(one["code"] == 0 and one["n"] > 500 for one in found)
     assert large["cpu_s"] <= CPU_S

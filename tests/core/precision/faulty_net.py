@@ -313,10 +313,13 @@ class Net:
         body = {n: self._body(self.entries[n], folder, mode) for n in names}
         task = "tensor" if mode == "tensor" else "statistics"
         header = {"task": task, "level": level, "framework": "pytorch", "dump_data_dir": None, "data": body}
-        (folder / "dump.json").write_text(json.dumps(header, indent=1))
+        text = json.dumps(header).replace(
+            ', "', ',\n "'
+        )  # in lines, as msprobe's; `indent` is ten times as dear
+        (folder / "dump.json").write_text(text)
         if construct:
             parents = {} if level == "L1" else self._parents(set(names))
-            (folder / "construct.json").write_text(json.dumps(parents, indent=1))
+            (folder / "construct.json").write_text(json.dumps(parents))
 
     def _parents(self, names: set[str]) -> dict[str, str | None]:
         return {name: parent for name, parent in self.parents.items() if name in names}
