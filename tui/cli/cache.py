@@ -30,7 +30,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "report": ("reports of areas", "各方面的报告"),
     "run": ("what discovery found", "目录识别结果"),
     "tensors": ("figures of tensors", "张量指标"),
-    "view": ("what panes show", "各窗格的内容"),
+    "view": ("what panes show", "各面板的内容"),
     "other": ("others", "其他"),
     "cleared": ("removed: {n} entr(y|ies), {n_packs} pack(s)", "已删除：条目 {n} 个，包 {n_packs} 个"),
 }
