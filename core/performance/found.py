@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from npulse.core.dataclass import dataclass
-from npulse.core.device.warning import Unwell
 from npulse.core.findings import Problem
 from npulse.core.formats.opprof.records import KernelProfile
 from npulse.core.formats.profiling.follow import Followed
@@ -25,6 +24,9 @@ from .ranks.advice import Ranks
 from .raw_growth import RawGrowth
 from .since import Since
 from .wall.analysis import WallAnalysis
+
+if TYPE_CHECKING:
+    from npulse.core.device.warning import Unwell
 
 Stage = Literal["reading", "tables", "complete"]
 

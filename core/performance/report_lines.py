@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from npulse.core.device.warning import words_for
 from npulse.core.figures import time_text
 from npulse.core.text import Lang, columns_of, safe_text, say
 
+from .cards import words_of
 from .early_texts import TEXTS as EARLY_TEXTS
 from .found import Analysed, Performance, SoFar
 from .operators.analysis import Operators
@@ -32,7 +32,7 @@ def told(found: Performance, lang: Lang) -> Iterator[str]:
     """The answer, wall and busy time, then the list of operators."""
     shown = found.shown
     if found.cards:
-        yield say(TEXTS, "not-trusted", lang, cards=words_for(found.cards, lang))
+        yield say(TEXTS, "not-trusted", lang, cards=words_of(found.cards, lang))
     if found.so_far is not None and shown is not None:
         yield from _told_so_far(found, found.so_far, shown, lang)
         return

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from npulse.core.analysis import AnalysisOptions, AreaReport, Newest
-from npulse.core.device.warning import words_for
 from npulse.core.errors import InputError, UsageError
 from npulse.core.findings import Problem, with_problems
 from npulse.core.formats.manifest import RoundRecord, read_record
@@ -19,7 +18,7 @@ from npulse.core.run.selection import Reports, Selection, ranks_hint, selections
 from npulse.core.text import say
 
 from .analyse import analyse
-from .cards import unwell_cards, with_cards
+from .cards import unwell_cards, with_cards, words_of
 from .comparing import compared, same_rank
 from .criteria import Criteria, Settings
 from .found import OnUpdate, Performance
@@ -55,7 +54,7 @@ def changes_of(
     of = None if is_one else (earlier.profile, now.profile)
     told = changes_report(new, changes, of=of, lang=options.lang, tables=options.tables)
     hot = tuple(
-        say(TEXTS, "changes-not-trusted", options.lang, round=name, cards=words_for(one.cards, options.lang))
+        say(TEXTS, "changes-not-trusted", options.lang, round=name, cards=words_of(one.cards, options.lang))
         for one, name in ((old, changes.before), (new, changes.after))
         if one.cards
     )

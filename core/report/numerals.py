@@ -8,7 +8,6 @@ is no ordinary number) goes through `repr`.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -118,6 +117,8 @@ _PLACE = 40
 @cache
 def _powers() -> tuple[Floats, Floats]:
     """10 ** (16 - exponent) for exponents from -40 to 40, and what these floats lack of it."""
+    from fractions import Fraction  # only where a table is written
+
     exact = [Fraction(10) ** (16 - exponent) for exponent in range(-_PLACE, _PLACE + 1)]
     return np.array([float(power) for power in exact]), np.array(
         [float(power - Fraction(float(power))) for power in exact]
