@@ -179,6 +179,15 @@ def _set_unknown(rank: RankComparison, origin: Origin) -> None:
     rank.roles.row[of_call & (rank.roles.row == ORIGIN)] = UNKNOWN_ROLE
 
 
+def unsure_of_meetings(ranks: Sequence[RankComparison]) -> None:
+    """No call in which ranks meet is an origin while some are to come: one of those may have given it."""
+    for rank in ranks:
+        met = _meetings(rank).of_call if rank.roles.origins else {}
+        for origin in list(rank.roles.origins):
+            if origin.call in met:
+                _set_unknown(rank, origin)
+
+
 def is_given_bad(rank: RankComparison, call: int, *, is_sender: bool = False) -> bool:
     """True if an input, argument or parameter of the call differs, or inherits.
 

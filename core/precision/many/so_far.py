@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from npulse.core.run.sides import CapturePair
 
+from ..collectives import unsure_of_meetings
 from ..comparison import Comparison, Settings
 from ..judge import judge, unsure_of_samples
 from .hand_out import Couple, Ranks
@@ -31,6 +32,7 @@ def tell_ranks(
     problems = list(dict.fromkeys(problem for one in loaded for problem in one.problems))
     problems += [problem for one in done.values() for problem in one.unread]
     found = judge(pair, known, loaded, settings, ranks, problems, "ranks", with_stacks=False)
+    unsure_of_meetings(found.ranks)
     if settings.sample:
         unsure_of_samples(found)
     on_update(replace(found, n_awaited=len(couples) - len(known)))

@@ -11,7 +11,13 @@ from npulse.tui.cli import so_far
 def so_far_report(n: int, *subjects: str) -> Report:
     findings = tuple(
         Finding(
-            "precision", "error", "precision.operator", "origin", name, "differs", location=Location(rank=2)
+            "precision",
+            "error",
+            "precision.operator",
+            "origin",
+            name,
+            f"differs on {n}",
+            location=Location(rank=2),
         )
         for name in subjects
     )
@@ -29,6 +35,6 @@ def test_the_first_finding_is_said_when_it_changes(capsys: pytest.CaptureFixture
     out, err = capsys.readouterr()
     assert not out
     assert err.split("\n")[:-1] == [
-        "npulse: so far: 9 of 64 ranks; first: rank 2: relu: differs",
-        "npulse: so far: 61 of 64 ranks; first: rank 2: linear\N{SYMBOL FOR ESCAPE}[2J: differs",
+        "npulse: so far: 9 of 64 ranks; first: rank 2: relu: differs on 9",
+        "npulse: so far: 61 of 64 ranks; first: rank 2: linear\N{SYMBOL FOR ESCAPE}[2J: differs on 61",
     ]
