@@ -27,7 +27,7 @@ from npulse.core.progress import (
 from npulse.core.run.captures import LIVE_KINDS
 from npulse.core.run.model import Artifact, Run
 from npulse.core.run.sides import Declared
-from npulse.core.scale import open_executor
+from npulse.core.scale import ClusterGone, open_executor
 
 from .context import Context, read_context
 from .criteria import Settings
@@ -194,15 +194,30 @@ def _analyse(
     is_gone = any(problem.kind == CLUSTER_GONE for problem in problems)
     cluster = None if is_gone else settings.cluster
     with open_executor(1 if n_bytes < SMALL_BYTES else settings.jobs or None, cluster) as executor:
+        gone: ClusterGone | None = None
         for place, (of_rank, kept) in enumerate(zip(jobs, known, strict=True)):
+            if gone is not None:
+                break
             seen = there.get(ranks[place].dump.path, {})
-            found_here, n_open = scan_all(
-                executor, ranks[place], of_rank, kept, settings, progress, is_cancelled, seen
-            )
+            try:
+                found_here, n_open = scan_all(
+                    executor, ranks[place], of_rank, kept, settings, progress, is_cancelled, seen
+                )
+            except ClusterGone as error:
+                gone = error
+                continue
             problems += found_here
             ranks[place] = replace(ranks[place], n_open=n_open)
         again = tuple(replace(rank, roles=_walked(rank)) for rank in ranks)
-        places = look_closer_at(executor, again, known, progress, is_cancelled)
+        places: dict[tuple[int, int], Places] = {}
+        try:
+            if gone is None:
+                places = look_closer_at(executor, again, known, progress, is_cancelled)
+        except ClusterGone as error:
+            gone = error
+        if gone is not None:  # what is recorded of the others still speaks
+            message = f"{gone.message}; not all tensors were read"
+            problems.append(Problem(root.name, gone.kind, message, hint=gone.hint))
     return _followed(replace(found, ranks=again, problems=tuple(problems)), places)
 
 

@@ -94,7 +94,8 @@ def scan_all(
         progress(Progress("scan", done, len(new), "tensors"))
 
     scan = partial(scan_tensor, near_ratio=near_ratio)
-    results = ordered_results(executor, scan, new, is_cancelled=is_cancelled, on_done=step)
+    beside = (rank.dump.path, rank.dump.tensor_dir)
+    results = ordered_results(executor, scan, new, is_cancelled=is_cancelled, on_done=step, beside=beside)
     is_growing = rank.live is not None and rank.live.is_growing
     for job, earlier in zip(jobs, before, strict=True):
         result = earlier
@@ -144,7 +145,10 @@ def look_closer_at(
         def step(done: int, n: int = len(new)) -> None:
             progress(Progress("look closer", done, n, "tensors"))
 
-        results = ordered_results(executor, look_closer, new, is_cancelled=is_cancelled, on_done=step)
+        beside = (rank.dump.path, rank.dump.tensor_dir)
+        results = ordered_results(
+            executor, look_closer, new, is_cancelled=is_cancelled, on_done=step, beside=beside
+        )
         for job, earlier in zip(closer, before, strict=True):
             result = earlier
             if result is None:

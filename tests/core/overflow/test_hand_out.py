@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,26 @@ def test_what_was_known_when_the_scheduler_went_is_told(run: Run, monkeypatch: p
     assert report(found).exit_code() == 3
     with pytest.raises(ClusterGone):
         handed_out(monkeypatch, run, lost={0: gone})
+
+
+def test_tensors_of_one_rank_that_were_read_when_the_scheduler_went_are_told(
+    tensors: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from npulse.core.overflow import tensors as here
+
+    def stopping(executor: object, function: Any, jobs: Sequence[Any], **_: Any) -> Iterator[Any]:
+        yield from map(function, jobs[:2])
+        raise ClusterGone("the scheduler is gone")
+
+    asked = replace(ALONE, rank=2)
+    assert begun(looked(tensors, asked)) == BEGUN
+    monkeypatch.setattr(here, "ordered_results", stopping)
+    found = looked(tensors, asked)
+    assert begun(found) == BEGUN  # the second tensor is the output of the call that errs
+    assert [(p.kind, p.message) for p in found.problems] == [
+        ("cluster-gone", "the scheduler is gone; not all tensors were read")
+    ]
+    assert report(found).exit_code() == 3
 
 
 def test_progress_counts_ranks_and_names_where_it_begins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
