@@ -89,7 +89,7 @@ def scan(block: bytes) -> Scan:
     backslashes = _EMPTY
     if b"\\" in block:
         backslashes = np.flatnonzero(text == _BACKSLASH)
-        escaped = _escaped(text, places, is_quote, backslashes)
+        escaped = _escaped(text, places, backslashes)
         if len(escaped):
             places, is_quote = np.delete(places, escaped), np.delete(is_quote, escaped)
     quotes = places[is_quote]
@@ -243,12 +243,12 @@ def _before_blanks(text: Bytes, at: Integers) -> Bytes:
     return found
 
 
-def _escaped(text: Bytes, places: Integers, is_quote: Flags, backslashes: Integers) -> Integers:
+def _escaped(text: Bytes, places: Integers, backslashes: Integers) -> Integers:
     """Which of the places are quotes with an odd number of backslashes before them."""
-    suspects = np.flatnonzero(is_quote & (text[places - 1] == _BACKSLASH))
-    suspects = suspects[places[suspects] > 0]  # the byte before the first is that at the end
-    if not len(suspects):
-        return suspects
+    quotes = backslashes[text[backslashes + 1] == _QUOTE] + 1
+    if not len(quotes):
+        return _EMPTY
+    suspects = np.searchsorted(places, quotes)
     begins = np.flatnonzero(np.diff(backslashes, prepend=-2) != 1)
     last = np.searchsorted(backslashes, places[suspects] - 1)
     begin = begins[np.searchsorted(begins, last, side="right") - 1]
