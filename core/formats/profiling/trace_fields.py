@@ -107,9 +107,9 @@ class _Common:
         for name in _FIELDS:
             mine = np.flatnonzero(words == int.from_bytes(name.encode(), "little") | len(name) << 32)
             value, end = np.full(self.rows.n, -1, np.int64), np.full(self.rows.n, -1, np.int64)
-            event = keys.event[mine]
-            value[event] = keys.value[mine]  # of a key that is there twice the last one counts
-            end[event] = keys.string_end[mine]
+            event = keys.event.take(mine)
+            value[event] = keys.value.take(mine)  # of a key that is there twice the last one counts
+            end[event] = keys.string_end.take(mine)
             found[name] = value, end
         return found
 
@@ -165,7 +165,7 @@ class _Common:
             is_chosen = (places[name][0] >= 0) & ~self.rows.is_odd
             chosen.append(np.flatnonzero(is_chosen & is_flow if name == "id" else is_chosen))
         names = ("pid", "tid", "id", "ts", "dur")
-        values = [places[name][0][at] for name, at in zip(names, chosen, strict=True)]
+        values = [places[name][0].take(at) for name, at in zip(names, chosen, strict=True)]
         read = decimals_at(text, np.concatenate(values))
         cuts = np.cumsum([0, *map(len, chosen)]).tolist()
         pid, tid, flow_id, ts, dur = (read.part(*cut) for cut in zip(cuts[:-1], cuts[1:], strict=True))
@@ -299,5 +299,5 @@ def _keys_named(text: Any, keys: Keys, name: bytes) -> Integers:
     """Which keys are written so."""
     mine = np.flatnonzero(keys.closes - keys.opens - 1 == len(name))
     for offset, byte in enumerate(name):
-        mine = mine[text[keys.opens[mine] + 1 + offset] == byte]
+        mine = mine[text.take(keys.opens.take(mine) + (1 + offset)) == byte]
     return mine

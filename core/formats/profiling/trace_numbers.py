@@ -93,21 +93,21 @@ def decimals_at(text: Bytes, at: Integers) -> Decimals:
     Cost: about 0.15 us a number.
     """
     n = len(at)
-    is_quoted = text[at] == 34
+    is_quoted = text.take(at) == 34
     at = at + is_quoted
-    is_negative = text[at] == 45
+    is_negative = text.take(at) == 45
     at = at + is_negative
     rows = np.lib.stride_tricks.sliding_window_view(text, _WIDTH)[at]
     digits = rows - 48
     # Digits as bits, the first one as the highest: the first zero is behind them.
     others = ~_as_integers(digits < 10) & _ALL
     dot = length = (_WIDTH - 1) - _highest_bit(others)
-    is_dotted = text[at + dot] == 46
+    is_dotted = text.take(at + dot) == 46
     if is_dotted.any():  # the second zero is behind the decimals
         length = (_WIDTH - 1) - _highest_bit(others & (_ALL >> (dot + 1)))
         length = np.where(is_dotted, length, dot)
-    end = text[at + length]
-    is_read = _ENDS[end] & ((end == 34) == is_quoted)
+    end = text.take(at + length)
+    is_read = _ENDS.take(end) & ((end == 34) == is_quoted)
     n_decimals = np.maximum(length - dot - 1, 0)
     mantissa = np.zeros(n, np.int64)
     layout = np.where(is_read, length * 32 + dot, 0)

@@ -43,14 +43,9 @@ class Keys:
     parent: Integers
 
     def where(self, mask: Flags | Integers) -> Keys:
-        return Keys(
-            self.event[mask],
-            self.opens[mask],
-            self.closes[mask],
-            self.value[mask],
-            self.string_end[mask],
-            self.parent[mask],
-        )
+        at = np.flatnonzero(mask) if mask.dtype == np.bool_ else mask
+        columns = (self.event, self.opens, self.closes, self.value, self.string_end, self.parent)
+        return Keys(*(column.take(at) for column in columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ def scan(block: bytes) -> Scan:
     quotes_before = np.cumsum(is_quote, dtype=np.int32)  # of flags to int64 costs ten times as much
     is_outside = ~(is_quote | (quotes_before & 1).astype(np.bool_))
     brackets, strings_before = places[is_outside], quotes_before[is_outside] >> 1
-    marks = text[brackets]
+    marks = text.take(brackets)
     steps = (marks & 2).astype(np.int8) - 1
     depths = np.cumsum(steps, dtype=np.int32)
     array_end = -1
@@ -177,9 +172,9 @@ class _Strings:
         """Find the keys among the first n strings. strings_before: of each bracket."""
         text = self._text
         behind = self._closes[:n] + 1
-        marks = text[behind]
+        marks = text.take(behind)
         is_key = marks == _COLON
-        blank = np.flatnonzero(_BLANKS[marks])
+        blank = np.flatnonzero(_BLANKS.take(marks))
         # the last bracket before each string
         before = np.cumsum(np.bincount(strings_before, minlength=n + 1)[:n]) - 1
         is_start = (depths == 1) & (np.diff(depths, prepend=0) > 0)
@@ -189,39 +184,40 @@ class _Strings:
             is_key[blank] = text[place] == _COLON
             self._is_odd[events[before[blank[late]]]] = True
             self._is_odd[events[before[blank[~_BEHIND_STRING[text[place]]]]]] = True
-        depth = depths[before]
+        depth = depths.take(before)
         self._before, self._brackets, self._events = before, brackets, events
         self.outer = np.flatnonzero(is_key & (depth == 1))
         self.inner = np.flatnonzero(is_key & (depth == 2))
 
     def inner_of(self, events: Flags) -> Keys:
         """The keys of objects in the chosen elements."""
-        return self.keys(self.inner[events[self._events[self._before[self.inner]]]])
+        of = self._events.take(self._before.take(self.inner))
+        return self.keys(self.inner[events.take(of)])
 
     def keys(self, number: Integers) -> Keys:
         """The keys that are these strings, and where their values are."""
         text, is_odd = self._text, self._is_odd
-        before = self._before[number]
-        event, opens, closes = self._events[before], self._opens[number], self._closes[number]
+        before = self._before.take(number)
+        event, opens, closes = self._events.take(before), self._opens.take(number), self._closes.take(number)
         mark = _before_blanks(text, opens)
         is_odd[event[(mark != _COMMA) & (mark != _OPEN_BRACE)]] = True
         colon = closes + 1
-        if (text[colon] != _COLON).any():
+        if (text.take(colon) != _COLON).any():
             colon, _ = _behind_blanks(text, colon)
         value, slow = _behind_blanks(text, colon + 1)
         is_odd[event[slow]] = True
-        is_string = text[value] == _QUOTE
+        is_string = text.take(value) == _QUOTE
         following = np.minimum(number + 1, len(self._opens) - 1)
-        string_end = np.where(is_string, self._closes[following], -1)
-        is_lost = is_string & (self._opens[following] != value)
+        string_end = np.where(is_string, self._closes.take(following), -1)
+        is_lost = is_string & (self._opens.take(following) != value)
         is_odd[event[is_lost]] = True
-        return Keys(event, opens, closes, value, string_end, self._brackets[before])
+        return Keys(event, opens, closes, value, string_end, self._brackets.take(before))
 
 
 def _behind_blanks(text: Bytes, at: Integers) -> tuple[Integers, Integers]:
     """The places behind the blanks there, and which of them have more blanks than are looked at."""
-    at = at + _BLANKS[text[at]]
-    left = np.flatnonzero(_BLANKS[text[at]])
+    at = at + _BLANKS.take(text.take(at))
+    left = np.flatnonzero(_BLANKS.take(text.take(at)))
     for _ in range(_MAX_BLANKS):
         if not len(left):
             break
@@ -232,9 +228,9 @@ def _behind_blanks(text: Bytes, at: Integers) -> tuple[Integers, Integers]:
 
 def _before_blanks(text: Bytes, at: Integers) -> Bytes:
     """The bytes that stand before these places and the blanks before them."""
-    found = text[at - 1]
-    found = np.where(_BLANKS[found], text[at - 2], found)
-    left = np.flatnonzero(_BLANKS[found])
+    found = text.take(at - 1)
+    found = np.where(_BLANKS.take(found), text.take(at - 2), found)
+    left = np.flatnonzero(_BLANKS.take(found))
     for distance in range(3, _MAX_BLANKS):
         if not len(left):
             break
