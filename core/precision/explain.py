@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,7 +69,7 @@ def origin_finding(
         + pair_words(rank, origin.call, lang)
         + spread
         + _source(rank, origin.call, lang),
-        next_step=next_step(rank, origin, lang),
+        next_step=next_step(rank, origin, lang, _capture_of(comparison)),
         source=source_line(rank.frames_of(origin.call)),
         figures={**_figures(rank, origin), **spread_figures(hops)},
         related=each_once((*carriers(hops), *related_of(rank, origin, inheriting))),
@@ -210,8 +212,8 @@ COMPUTED_AGAIN = ("Linear", "Norm", "Embedding")
 """Ends of module classes that `npulse recheck` knows, beside APIs; it says itself where it knows one not."""
 
 
-def next_step(rank: RankComparison, origin: Origin, lang: Lang) -> str:
-    """What to do about an origin."""
+def next_step(rank: RankComparison, origin: Origin, lang: Lang, capture: str = "RUN") -> str:
+    """What to do about an origin. capture: what a command is told to look at."""
     if _agreeing_first(rank, origin):
         return say(TEXTS, "next-again", lang)
     if origin.cause == "operator":
@@ -219,9 +221,15 @@ def next_step(rank: RankComparison, origin: Origin, lang: Lang) -> str:
         if rank.rows.basis[origin.row] != BY_TENSOR:
             return say(TEXTS, "next-operator-statistics", lang, call=name)
         if parse_name(name).kind == "api" or parse_name(name).cls.endswith(COMPUTED_AGAIN):
-            command = command_line(["npulse", "recheck", name, "RUN"])
+            command = command_line(["npulse", "recheck", name, capture])
             return say(TEXTS, "next-operator-recheck", lang, command=command)
     return say(TEXTS, f"next-{origin.cause}", lang)
+
+
+def _capture_of(comparison: Comparison) -> str:
+    """The target where two captures were named; a pair of one run is found again by the run's own name."""
+    pair = comparison.pair
+    return "RUN" if pair.target_root in (Path(), pair.golden_root) else os.fspath(pair.target_root)
 
 
 def _figures(rank: RankComparison, origin: Origin) -> Figures:

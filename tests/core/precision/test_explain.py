@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ import pytest
 
 from npulse.core.api import PrecisionReport, compare
 from npulse.core.errors import InputError
-from npulse.core.precision.compare import Settings
+from npulse.core.precision.compare import Settings, compare_captures
 from npulse.core.precision.detail import detail, element_view, has_elements
 from npulse.core.precision.explain import row_finding, scalar_pair
+from npulse.core.precision.report import report
 from npulse.core.precision.rules import RULES
+from npulse.core.run.discover import discover
+from npulse.core.run.sides import capture_pairs
 
+from ...tui.panes.captures import ORIGIN, write_pair
 from . import faulty_net as fn
 from .faulty_net import Fault, api, number, tensor, write_dump
 
@@ -190,3 +195,19 @@ def test_a_copy_that_differs_from_its_first_forward_is_another_computation(
     else:
         assert origin.subject == "Functional.linear.1.forward"
         assert "Functional.linear.0.forward, agrees" in origin.message and "RNG" in origin.next_step
+
+
+def test_the_next_step_names_the_capture_that_was_compared(tmp_path: Path) -> None:
+    run = tmp_path / "a run"
+    write_pair(run)
+
+    def told(found: PrecisionReport) -> list[str]:
+        (origin,) = [one for one in found.report.findings if one.role == "origin"]
+        command = origin.next_step[origin.next_step.index("npulse") :].partition(";")[0]
+        return shlex.split(command)
+
+    words = ["npulse", "recheck", ORIGIN]
+    assert told(compare(run / "npu", run / "cpu")) == [*words, str(run / "npu")]
+    (pair,) = capture_pairs(discover(run))
+    of_run = report(compare_captures(pair))
+    assert any(one.next_step.count(f"{ORIGIN} RUN") for one in of_run.findings)
