@@ -57,14 +57,15 @@ class MergeOptions:
 
 def run_merge(paths: Sequence[Path], options: MergeOptions) -> int:
     """Write the folder; 0, or 4 where something could not be read. Nothing is written where that fails."""
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
     from npulse.core.formats.msprobe.merge_config import read_merge_config
     from npulse.core.precision.ranks.job import job_table
     from npulse.core.precision.ranks.merge import figures_of, merged, ranks_of, selected
     from npulse.core.precision.shown.names import measures
     from npulse.core.report.folder import check_folder, write_folder
-    from npulse.core.scale import limit_blas_threads
 
-    limit_blas_threads()
     check_folder(options.output, options.formats, runs=paths)
     paths = [opened(path) for path in paths]
     apis, wanted = options.apis, options.figures

@@ -23,6 +23,9 @@ def run_recheck(
     reference: str | None,
 ) -> int:
     """The report over the calls that a word means; returns the exit code."""
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
     from npulse.core.analysis import AreaReport
     from npulse.core.recheck.run_recheck import recheck
 

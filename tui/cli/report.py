@@ -34,15 +34,16 @@ class ReportOptions:
 
 def run_report(path: Path, options: ReportOptions) -> int:
     """Write the report; the check-up's exit code. What is wrong with the file is told before the work."""
+    from npulse.core.scale import limit_blas_threads
+
+    limit_blas_threads()
     from npulse.core.analysis import AnalysisOptions
     from npulse.core.checkup.report import first_line, report
     from npulse.core.checkup.run_report import criteria_in_force
     from npulse.core.dossier import gather
     from npulse.core.kept import discover_kept
     from npulse.core.report import masked_dossier, refuse_early, write_whole_report
-    from npulse.core.scale import limit_blas_threads
 
-    limit_blas_threads()
     refuse_early(options.output, runs=(path,))
     path = opened(path)
     criteria = criteria_in_force(options.criteria, user_config_file(CRITERIA_FILE))

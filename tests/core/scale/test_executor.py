@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import os
 import select
 import signal
@@ -104,6 +106,86 @@ def test_workers_are_other_processes_with_one_blas_thread_and_no_interface() -> 
         assert threads == (before["OPENBLAS_NUM_THREADS"] or "1")
         assert heavy == ()
     assert {name: os.environ.get(name) for name in BLAS_THREAD_VARIABLES} == before
+
+
+def native_threads(_: int) -> int:
+    """Threads of this process that are not Python's, after a product that BLAS would share out."""
+    import numpy as np
+
+    square = np.ones((512, 512), np.float32)
+    np.dot(square.reshape(-1), square.reshape(-1))
+    square @ square
+    return len(os.listdir("/proc/self/task")) - threading.active_count()
+
+
+ENTRIES = """
+import contextlib, io, json, os, sys, threading
+from npulse.core.scale import BLAS_THREAD_VARIABLES
+from npulse.tui.cli.main import run
+
+class Asked:
+    # refuses numpy, and says what BLAS would have been told when it was asked for
+
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            said.append(os.environ.get("OPENBLAS_NUM_THREADS"))
+            raise ImportError(name)
+
+
+told, asked = {}, Asked()
+sys.meta_path.insert(0, asked)
+assert "numpy" not in sys.modules
+for words in json.loads(sys.argv[1]):
+    for variable in BLAS_THREAD_VARIABLES:
+        os.environ.pop(variable, None)
+    said = []
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        run(words)
+    told[words[0]] = said + [os.environ.get(variable) for variable in BLAS_THREAD_VARIABLES]
+sys.meta_path.remove(asked)
+print(json.dumps([told, native_threads(0)]))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by Linux")
+def test_every_command_that_computes_has_one_blas_thread(tmp_path: Path) -> None:
+    """In a process that nobody has limited: said before numpy is asked for, and kept by the real library."""
+    nothing = str(tmp_path / "nothing")
+    commands = [
+        *([area, nothing] for area in ("precision", "overflow", "performance", "memory")),
+        ["report", nothing, "-o", str(tmp_path / "report.html")],
+        ["merge", nothing, "-o", str(tmp_path / "merged.csv")],
+        ["pack", nothing, "-o", str(tmp_path / "run.tar.gz")],
+        *(["recheck", "matmul", nothing], ["diff", nothing, nothing]),
+    ]
+    environment = {k: v for k, v in os.environ.items() if k not in BLAS_THREAD_VARIABLES}
+    environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[3] / "src")
+    out = subprocess.run(
+        [sys.executable, "-c", inspect.getsource(native_threads) + ENTRIES, json.dumps(commands)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told, n_native = json.loads(out.stdout)
+    assert list(told) == [words[0] for words in commands]
+    assert {name: set(said) for name, said in told.items()} == {name: {"1"} for name in told}
+    assert n_native == 0
+
+
+def test_a_worker_has_no_threads_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in BLAS_THREAD_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    with open_executor(2) as executor:
+        assert list(ordered_results(executor, native_threads, [0], chunk=1)) == [0]
+
+
+@pytest.mark.parametrize("n_jobs, most_messages", [(9_200, 575), (1_000, 63), (40, 40)])
+def test_many_small_jobs_go_out_together(n_jobs: int, most_messages: int) -> None:
+    """16 tensors a message: each costs more to hand over than a small tensor to compare."""
+    executor = CountingExecutor()
+    assert list(ordered_results(executor, abs, range(n_jobs))) == list(range(n_jobs))
+    assert executor.submitted <= most_messages
 
 
 def test_one_job_stays_in_this_process() -> None:
