@@ -95,6 +95,7 @@ def test_a_fault_shows_at_the_named_call_and_not_before(seed: int, tmp_path: Pat
     check_truth(job, dumps(job, tmp_path))
 
 
+@pytest.mark.nightly  # of the generator alone: what it makes changes with random_job.py only
 @pytest.mark.parametrize("kind", rj.KINDS)
 def test_each_variant_of_each_kind_is_planted(kind: str, tmp_path: Path) -> None:
     seen = set()
@@ -230,6 +231,7 @@ def test_every_communication_has_its_counterparts(seed: int, tmp_path: Path) -> 
         assert set(counts) == set(group) and len(set(counts.values())) == 1
 
 
+@pytest.mark.nightly
 def test_the_jobs_are_of_the_size_asked_for_and_ranks_differ() -> None:
     differ, with_backward, apis, groups = 0, 0, set(), set()
     for seed in SEEDS:
