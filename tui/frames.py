@@ -7,6 +7,7 @@ was written to the terminal goes with the next page that opens, resize or return
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import cast
@@ -32,10 +33,41 @@ class Pieces(CompositorUpdate):
         self.pieces = pieces
 
     def render_segments(self, console: Console) -> str:
-        return "".join(
-            Control.move_to(x, y).segment.text + blanks_joined(strip).render(console)
-            for y, x, strip in self.pieces
+        return styles_kept(
+            "".join(
+                Control.move_to(x, y).segment.text + blanks_joined(strip).render(console)
+                for y, x, strip in self.pieces
+            )
         )
+
+
+_STYLE = re.compile(r"\x1b\[([\d;]*)m")
+_MOVE = re.compile(r"\x1b\[\d*;?\d*H")
+
+
+def styles_kept(text: str) -> str:
+    """The same cells in fewer bytes: each run of text ends with a reset, which is left out where the next
+    one has the same style; over the move to it a style does no harm."""
+    kept: list[str] = []
+    style, is_reset_due = "", False
+    for i, part in enumerate(_STYLE.split(text)):
+        if i % 2:
+            if part in ("", "0"):
+                is_reset_due = bool(style)
+            elif is_reset_due and part == style:
+                is_reset_due = False
+            else:
+                kept.append(f"\x1b[0;{part}m" if is_reset_due else f"\x1b[{part}m")
+                style = part if is_reset_due or not style else f"{style};{part}"
+                is_reset_due = False
+        else:
+            if is_reset_due and _MOVE.sub("", part):
+                kept.append("\x1b[0m")
+                style, is_reset_due = "", False
+            kept.append(part)
+    if is_reset_due:
+        kept.append("\x1b[0m")
+    return "".join(kept)
 
 
 class Frames:

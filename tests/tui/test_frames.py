@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hypothesis import given
@@ -14,7 +15,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from npulse.tui.frames import Frames, Pieces, blanks_joined, differing
+from npulse.tui.frames import Frames, Pieces, blanks_joined, differing, styles_kept
 
 RED, GREEN = Style(color="red", bgcolor="black"), Style(color="green", bgcolor="black")
 LINED = Style(color="red", bgcolor="black", underline=True)
@@ -142,3 +143,48 @@ def test_few_figures_of_a_line_cost_few_cells_and_wide_characters_the_whole_line
         (0, 0, Strip([Segment("\u6e90\u5934 2")]))
     ]
     assert differing(0, 0, None, wide) == [(0, 0, wide)]
+
+
+# ---- styles over moves -----------------------------------------------------------------------------------
+
+
+def cells(text: str) -> dict[tuple[int, int], tuple[str, tuple[int, ...]]]:
+    """What a terminal holds after the text: (line, column) -> character and the codes it stands in."""
+    line, column, at = 1, 1, 0
+    style: tuple[int, ...] = ()
+    found: dict[tuple[int, int], tuple[str, tuple[int, ...]]] = {}
+    while at < len(text):
+        code = re.compile(r"\x1b\[([\d;]*)([mH])").match(text, at)
+        if code is None:
+            found[line, column] = (text[at], style)
+            column, at = column + 1, at + 1
+            continue
+        numbers = tuple(int(number or 0) for number in code[1].split(";"))
+        if code[2] == "H":
+            line, column = numbers
+        else:
+            for number in numbers:  # of colours by number each code stands for itself here
+                style = () if number == 0 else (*style, number)
+        at = code.end()
+    assert style == (), "the terminal is left as it was"
+    return found
+
+
+_RUN = st.one_of(
+    st.tuples(st.sampled_from(["", "31", "1;32", "7;38;5;9"]), st.text("ab ", max_size=3)).map(
+        lambda run: f"\x1b[{run[0]}m{run[1]}\x1b[0m" if run[0] else run[1]
+    ),
+    st.tuples(st.integers(1, 3), st.integers(1, 5)).map(lambda at: f"\x1b[{at[0]};{at[1]}H"),
+)
+
+
+@given(st.lists(_RUN, max_size=12).map("".join))
+def test_the_same_cells_in_no_more_bytes(text: str) -> None:
+    assert cells(styles_kept(text)) == cells(text) and len(styles_kept(text)) <= len(text)
+
+
+def test_a_style_is_said_once_over_lines() -> None:
+    lines = [(y, 4, strip("aaaa", RED)) for y in range(3)] + [(3, 4, strip("bbbb", GREEN))]
+    text = Pieces(lines).render_segments(Console(force_terminal=True, color_system="standard"))
+    assert text.count("m") == 3, "red, green in the place of its end, the last end"
+    assert [text.count(word) for word in ("aaaa", "bbbb", "H")] == [3, 1, 4]
