@@ -23,9 +23,9 @@ from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.tails import Tails
 
-from .jobs import Jobs, tensor_jobs
 from .live import Growth, Known, growth_of, so_far
 from .pairing import Beside, Pairing
+from .reading.jobs import Jobs, tensor_jobs
 from .rows import Rows, TensorRows, new_rows, tensor_rows
 from .settle import settle_values
 from .verdict import Criteria

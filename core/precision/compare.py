@@ -27,7 +27,6 @@ from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair
 from npulse.core.scale import ClusterGone, SoFar, open_executor
 
-from . import remember
 from .by_hand.apply import hand_problems
 from .by_hand.mapping import mapping_problems
 from .captured import Loaded, PairCalls, jobs_of, load, unread_bytes
@@ -35,8 +34,6 @@ from .comparison import AS_USUAL
 from .comparison import Comparison as Comparison
 from .comparison import RankComparison as RankComparison
 from .comparison import Settings as Settings
-from .jobs import Jobs
-from .jobs import tensor_jobs as tensor_jobs
 from .judge import judge, unsure_of_samples
 from .last import Last
 from .many.hand_out import (
@@ -48,11 +45,14 @@ from .many.hand_out import (
 )
 from .many.so_far import tell_ranks
 from .many.work import RankDone
-from .needed import where_needed
 from .own.beside import check_beside
 from .plugged import measured_by_plugins
-from .reads import Unexamined, first_read, give_up, second_read
-from .resume import Resumed
+from .reading import remember
+from .reading.jobs import Jobs
+from .reading.jobs import tensor_jobs as tensor_jobs
+from .reading.needed import where_needed
+from .reading.reads import Unexamined, first_read, give_up, second_read
+from .reading.resume import Resumed
 from .rows import BY_STATISTICS
 from .rows import tensor_rows as tensor_rows
 from .settle import settle_statistics, settle_tensors

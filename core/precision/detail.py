@@ -17,15 +17,15 @@ from npulse.core.views import Detail
 
 from .comparison import Comparison, RankComparison
 from .explain import began_at, describe_pattern, describe_row, next_step, origin_message, scalar_pair
-from .jobs import tensor_jobs
 from .pairing.told import pair_words
+from .reading.jobs import tensor_jobs
+from .reading.work import open_sides
 from .role_records import INHERITED, UNMATCHED
 from .rows import BASES, BY_VALUE, NO_BASIS, tensor_rows
 from .splits.view import TensorView
 from .texts import TEXTS
 from .verdict import REASONS
 from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
-from .work import open_sides
 
 _SHOWN = (
     "cosine", "rel_l2", "rel_l2_at_least", "max_abs_error", "max_rel_error", "mean_rel_error", "norm_ratio",

@@ -17,6 +17,7 @@ from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import KWARGS, Dump
 from npulse.core.text import Lang, command_line, say
 
+from .blocks.patterns import Pattern
 from .comparison import Comparison, RankComparison
 from .origins.path import hops_of
 from .origins.related import began_at as began_at
@@ -24,7 +25,6 @@ from .origins.related import each_once, inheriting_calls, related_of
 from .origins.words import carriers, made_non_finite, spread_figures, spread_text
 from .own.content import WHOLE_SHARE
 from .pairing.told import pair_words
-from .patterns import Pattern
 from .role_records import ROLES, Origin
 from .row_facts import location as location
 from .row_facts import row_figures as row_figures

@@ -13,7 +13,7 @@ from npulse.core.run.sides import CapturePair
 
 from .captured import Loaded, read_sides
 from .live import growth_of
-from .work import TensorJob
+from .reading.work import TensorJob
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Settings

@@ -17,9 +17,9 @@ from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT, Dump
 
 from .pairing import Ints, Pairing
+from .reading.work import Examined, Measured, TensorJob
 from .splits.model import PartsPlace
 from .splits.place import places_of
-from .work import Examined, Measured, TensorJob
 
 _GRAD_PLACEHOLDER = ".parameters_grad"
 

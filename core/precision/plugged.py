@@ -13,9 +13,9 @@ from npulse.core.formats.tensors import TensorError, TensorFile, widen
 from npulse.core.plugins.metrics import MAX_ELEMENTS, Measuring, Metric
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 
+from .reading.work import TensorJob, open_sides
 from .rows import FIGURES
 from .splits.view import TensorView
-from .work import TensorJob, open_sides
 
 _Tensor = TensorFile | TensorView
 

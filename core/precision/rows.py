@@ -12,10 +12,10 @@ from npulse.core.dataclass import dataclass
 from npulse.core.formats.msprobe.records import OUTPUT, SCALAR, TENSOR, Dump, LeafColumns
 from npulse.core.formats.tensors import Dtype, dtype_of
 
+from .blocks.totals import PairMetrics
 from .pairing import Pairing
 from .splits.model import Split
 from .statistics import StatisticsRows
-from .totals import PairMetrics
 from .verdict import REASON, UNKNOWN
 
 BASES = ("none", "tensor", "statistics", "value", "linked")

@@ -40,7 +40,7 @@ from .choose import (
 )
 from .compare import Comparison, Settings, compare_captures
 from .mixed.dtype_map import read_precision_map
-from .needed import TENSORS, WHERE_NEEDED
+from .reading.needed import TENSORS, WHERE_NEEDED
 from .report import AREA, report
 from .shown.answer import answered, check_question, criteria_asked
 from .shown.names import measures

@@ -10,10 +10,10 @@ import numpy as np
 
 from npulse.core.formats.msprobe.records import OUTPUT, TENSOR
 
+from .reading.work import Examined, Measured
 from .rows import BY_STATISTICS, BY_TENSOR, BY_VALUE, FIGURES, Rows, TensorRows, scalar_rows, statistics_rows
 from .statistics import judge_statistics
 from .verdict import ERROR, PASS, REASON, UNKNOWN, WARNING, Criteria, judge_tensors
-from .work import Examined, Measured
 
 _DEVICE = re.compile(r"(cpu|npu|cuda|gpu|meta|ascend)(:\w+)?", re.IGNORECASE)
 

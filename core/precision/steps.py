@@ -9,7 +9,7 @@ import numpy as np
 
 from npulse.core.progress import Progress, ProgressCallback
 
-from .jobs import Jobs
+from .reading.jobs import Jobs
 
 
 class Steps:

@@ -16,9 +16,9 @@ from npulse.core.formats.tensors.dtypes import coarser, ulp
 
 from ..progress import IsCancelled, never_cancelled
 from ..table import Column, Table, text_column
-from .elementwise import ElementBlock, element_blocks, grid_of, index_of, pieces
-from .loading import Double
-from .pair import Side
+from .blocks.elementwise import ElementBlock, element_blocks, grid_of, index_of, pieces
+from .blocks.loading import Double
+from .blocks.pair import Side
 
 Integers = npt.NDArray[np.int64]
 

@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 import numpy as np  # noqa: E402
 
 from npulse.core.formats.tensors import DTYPES  # noqa: E402
-from npulse.core.precision import compiled  # noqa: E402
-from npulse.core.precision.pair import compare_arrays  # noqa: E402
+from npulse.core.precision.blocks import compiled  # noqa: E402
+from npulse.core.precision.blocks.pair import compare_arrays  # noqa: E402
 
 
 def bfloat16_bits(values: np.ndarray) -> np.ndarray:

@@ -25,10 +25,11 @@ from npulse.core.formats.msprobe.construct import ancestors, read_construct
 from npulse.core.formats.msprobe.dump import read_dump
 from npulse.core.formats.msprobe.stacks import parse_frame
 from npulse.core.formats.tensors import open_tensor
-from npulse.core.precision import captured, reads, remember, work
+from npulse.core.precision import captured
 from npulse.core.precision import compare as comparing
 from npulse.core.precision.alone import check_alone
 from npulse.core.precision.compare import Settings
+from npulse.core.precision.reading import reads, remember, work
 from npulse.core.query import matching_rows
 from npulse.core.report import FORMATS, render
 from npulse.core.run.discover import discover

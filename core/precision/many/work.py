@@ -20,12 +20,12 @@ from npulse.core.run.model import Artifact
 from npulse.core.run.sides import CapturePair, Declared
 from npulse.core.scale import InlineExecutor
 
-from .. import remember
 from ..captured import Loaded, PairCalls, jobs_of, load
 from ..live import Known
 from ..mixed.dtype_map import PrecisionMap
 from ..mixed.judge_by import Judged, judge_by
-from ..needed import where_needed
+from ..reading import remember
+from ..reading.needed import where_needed
 from ..role_records import Roles
 from ..rows import Rows, TensorRows
 from ..splits.even import may_hold_parts

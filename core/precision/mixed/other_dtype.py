@@ -16,9 +16,9 @@ from npulse.core.formats.tensors import Dtype, TensorError, dtype_of
 from npulse.core.formats.tensors.dtypes import spacing_into, widen
 from npulse.core.progress import IsCancelled
 
+from ..blocks.pair import pair_blocks
 from ..own.casts import FLUSHED_SHARE
 from ..own.model import Captured, Seen
-from ..pair import pair_blocks
 
 if TYPE_CHECKING:
     from ..comparison import RankComparison

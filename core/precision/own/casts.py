@@ -15,7 +15,7 @@ from npulse.core.formats.tensors import Dtype, TensorError, dtype_of
 from npulse.core.formats.tensors.dtypes import widen
 from npulse.core.progress import IsCancelled, check
 
-from ..pair import pair_blocks
+from ..blocks.pair import pair_blocks
 from .model import Captured, Seen
 
 FLUSHED_SHARE = 0.01

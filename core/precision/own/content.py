@@ -14,8 +14,8 @@ from npulse.core.formats.tensors import TensorError, dtype_of
 from npulse.core.formats.tensors.dtypes import coarser
 from npulse.core.progress import IsCancelled, never_cancelled
 
-from ..elements import examine
-from ..pair import compare_files
+from ..blocks.elements import examine
+from ..blocks.pair import compare_files
 from .model import Captured
 
 SAME, OTHER, UNKNOWN = "same", "other", "unknown"

@@ -20,11 +20,11 @@ from npulse.core.text import Lang, say
 from ..captured import Loaded, load
 from ..compare import Comparison, RankComparison, Settings, without_counterpart
 from ..explain import describe_pattern, describe_row, location, row_figures
-from ..jobs import tensor_jobs
+from ..reading.jobs import tensor_jobs
+from ..reading.work import look_closer, measure
 from ..role_records import Roles
 from ..settle import settle_statistics, settle_tensors, store_examination, store_measured
 from ..verdict import ERROR, PASS, REASON, UNKNOWN
-from ..work import look_closer, measure
 from .data import data_leaves, input_hash, is_weight
 from .model import Captured
 from .texts import OWN_TEXTS

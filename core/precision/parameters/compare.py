@@ -11,7 +11,7 @@ from npulse.core.calls.tensors import open_place, place_of
 from npulse.core.formats.msprobe.records import TENSOR
 from npulse.core.formats.tensors import TensorError, TensorFile
 
-from ..pair import compare_files
+from ..blocks.pair import compare_files
 from ..verdict import ERROR, PASS, REASON, WARNING
 
 if TYPE_CHECKING:

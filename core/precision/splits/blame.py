@@ -14,7 +14,7 @@ from npulse.core.calls.tensors import open_place
 from npulse.core.formats.msprobe.records import GRAD, OUTPUT
 from npulse.core.formats.tensors import TensorError, widen
 
-from ..kernel import BLOCK
+from ..blocks.kernel import BLOCK
 from ..role_records import Origin
 from ..rows import BY_STATISTICS, BY_TENSOR
 from .model import Part, Split
@@ -112,7 +112,7 @@ def _guilty(rank: RankComparison, row: int, split: Split) -> int | None:
 
 
 def _by_elements(parts: Sequence[Part], whole: Part) -> int | None:
-    from ..pair import reader_of
+    from ..blocks.pair import reader_of
 
     with ExitStack() as stack, np.errstate(all="ignore"):
         files = [open_place(place_of(part)) for part in (*parts, whole)]

@@ -42,7 +42,7 @@ class Samples:
     """
 
     def __init__(self, parts: Sequence[Part], whole: Part, stack: ExitStack) -> None:
-        from ..pair import reader_of
+        from ..blocks.pair import reader_of
 
         self._files = [open_place(place_of(part)) for part in (*parts, whole)]
         self._read = [reader_of(file, stack) for file in self._files]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from npulse.core.formats.tensors import TensorError
 
-from ..totals import PairMetrics
+from ..blocks.totals import PairMetrics
 from .content import AGREES, Samples, distances
 from .model import Cut, Part, Segment, Side, Split, merged
 

@@ -8,15 +8,15 @@ import numpy as np
 
 from npulse.core.formats.msprobe.records import DEBUG, GRAD, OUTPUT
 
+from ..reading.work import Measured, TensorJob, measure
 from ..settle import settle_tensors, store_measured
 from ..verdict import ERROR, Criteria
-from ..work import Measured, TensorJob, measure
 from .heads import may_be_reordered, reordered
 from .model import Part
 from .place import side_place
 
 if TYPE_CHECKING:
-    from ..jobs import Differing
+    from ..reading.jobs import Differing
     from ..role_records import Roles
     from ..rows import Rows, TensorRows
 

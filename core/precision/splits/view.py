@@ -12,7 +12,7 @@ import numpy.typing as npt
 from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import DTYPES, Dtype, TensorFile, widen
 
-from ..kernel import BLOCK
+from ..blocks.kernel import BLOCK
 from .model import SUM, Cut
 
 Raw = npt.NDArray[Any]
@@ -75,7 +75,7 @@ class TensorView:
         """The whole, shaped, for tensors that must be seen so. TensorError."""
         from contextlib import ExitStack
 
-        from ..pair import reader_of
+        from ..blocks.pair import reader_of
 
         with ExitStack() as stack:
             read = self.read([reader_of(part, stack) for part in self.parts])

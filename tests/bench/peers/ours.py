@@ -104,7 +104,7 @@ def groups(folder: Path) -> Told:
 
 def kernel_compiled(folder: Path) -> Told:
     """As `kernel`, with the compiled loops, which a process loads where there is much to compare."""
-    from npulse.core.precision import compiled
+    from npulse.core.precision.blocks import compiled
 
     if not compiled.load():
         raise SystemExit("the extra `compiled` is not installed")
@@ -117,8 +117,8 @@ def kernel(_: Path) -> Told:
     from compare_kernel import make_pairs, read_once, whole_float64
 
     from npulse.core.formats.tensors import DTYPES
-    from npulse.core.precision import compiled
-    from npulse.core.precision.pair import compare_arrays
+    from npulse.core.precision.blocks import compiled
+    from npulse.core.precision.blocks.pair import compare_arrays
 
     compiled.LOAD_AFTER_BYTES = sys.maxsize  # loaded before, or not at all
     pairs = make_pairs(64 << 18)

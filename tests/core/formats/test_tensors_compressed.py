@@ -28,8 +28,8 @@ from npulse.core.formats.tensors import DTYPES, TensorError, TensorFile, TensorR
 from npulse.core.formats.tensors import inflate as inflate_module
 from npulse.core.formats.tensors.source import Source
 from npulse.core.overflow.blocks import is_mappable
-from npulse.core.precision.elements import examine
-from npulse.core.precision.pair import compare_files
+from npulse.core.precision.blocks.elements import examine
+from npulse.core.precision.blocks.pair import compare_files
 
 SHAPE = (300, 1000)
 rng = np.random.default_rng(5)

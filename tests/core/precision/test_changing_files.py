@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from npulse.core.cache import Cache
-from npulse.core.precision import work
 from npulse.core.precision.compare import Settings, compare_captures
+from npulse.core.precision.reading import work
 from npulse.core.precision.report import report
 from npulse.core.precision.verdict import REASONS, VERDICTS
 from npulse.core.run.sides import CapturePair

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from npulse.core.formats.tensors import DTYPES
-from npulse.core.precision import compiled
-from npulse.core.precision.kernel import BLOCK, PairMetrics, Totals, add_block
-from npulse.core.precision.pair import compare_arrays
+from npulse.core.precision.blocks import compiled
+from npulse.core.precision.blocks.kernel import BLOCK, PairMetrics, Totals, add_block
+from npulse.core.precision.blocks.pair import compare_arrays
 
 pytestmark = pytest.mark.xdist_group("compiled comparison")
 

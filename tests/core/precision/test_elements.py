@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from npulse.core.errors import Cancelled
 from npulse.core.formats.tensors import DTYPES, Dtype
-from npulse.core.precision import elements
-from npulse.core.precision.elements import error_map, examine, histogram, worst_elements
-from npulse.core.precision.kernel import BLOCK
-from npulse.core.precision.pair import TensorArray
+from npulse.core.precision.blocks import elements
+from npulse.core.precision.blocks.elements import error_map, examine, histogram, worst_elements
+from npulse.core.precision.blocks.kernel import BLOCK
+from npulse.core.precision.blocks.pair import TensorArray
 
 F64, F32, F16, BF16 = (DTYPES[name] for name in ("float64", "float32", "float16", "bfloat16"))
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from npulse.core.precision.compare import Settings, compare_captures
-from npulse.core.precision.jobs import Differing, Jobs, tensor_jobs
+from npulse.core.precision.reading.jobs import Differing, Jobs, tensor_jobs
+from npulse.core.precision.reading.work import measure
 from npulse.core.precision.rows import tensor_rows
-from npulse.core.precision.work import measure
 from npulse.core.run.sides import CapturePair
 
 from .small_pairs import name_of, write_pair

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from npulse.core.formats.tensors import DTYPES
 from npulse.core.formats.tensors.dtypes import widen
-from npulse.core.precision import compiled, kernel, single
-from npulse.core.precision.kernel import BLOCK, PairMetrics
-from npulse.core.precision.pair import compare_arrays
+from npulse.core.precision.blocks import compiled, kernel, single
+from npulse.core.precision.blocks.kernel import BLOCK, PairMetrics
+from npulse.core.precision.blocks.pair import compare_arrays
 
 
 @pytest.fixture(

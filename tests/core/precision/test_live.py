@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from npulse.core.findings import Report
-from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
+from npulse.core.precision.reading import reads
+from npulse.core.precision.reading.work import Measured, TensorJob, measure
 from npulse.core.precision.report import report
-from npulse.core.precision.work import Measured, TensorJob, measure
 from npulse.core.report.as_json import to_dict
 from npulse.core.run.sides import pair_of
 from npulse.core.tails import Tails

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.many import hand_out
+from npulse.core.precision.reading import reads
 from npulse.core.precision.report import ordered_origins, report
 from npulse.core.precision.rows import BY_TENSOR, LINKED
 from npulse.core.report import render

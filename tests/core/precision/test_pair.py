@@ -13,8 +13,8 @@ import pytest
 from npulse.core.errors import Cancelled
 from npulse.core.formats.tensors import DTYPES, TensorFile, open_tensor
 from npulse.core.formats.tensors.open import TensorError
-from npulse.core.precision.kernel import BLOCK
-from npulse.core.precision.pair import TensorArray, compare_arrays, compare_files, pair_blocks
+from npulse.core.precision.blocks.kernel import BLOCK
+from npulse.core.precision.blocks.pair import TensorArray, compare_arrays, compare_files, pair_blocks
 
 F32, F16 = DTYPES["float32"], DTYPES["float16"]
 
@@ -102,7 +102,7 @@ import resource, sys
 from pathlib import Path
 import numpy as np
 from npulse.core.formats.tensors import open_tensor
-from npulse.core.precision.pair import compare_files
+from npulse.core.precision.blocks.pair import compare_files
 folder = Path(sys.argv[1])
 def peak(name):
     t, g = (open_tensor(folder / f"{name}_{side}.npy", root=folder) for side in "tg")

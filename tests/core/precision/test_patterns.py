@@ -7,9 +7,9 @@ import pytest
 
 from npulse.core.formats.tensors import DTYPES, Dtype
 from npulse.core.formats.tensors.dtypes import coarser
-from npulse.core.precision.elements import examine
-from npulse.core.precision.pair import TensorArray, compare_sides
-from npulse.core.precision.patterns import Pattern, pattern
+from npulse.core.precision.blocks.elements import examine
+from npulse.core.precision.blocks.pair import TensorArray, compare_sides
+from npulse.core.precision.blocks.patterns import Pattern, pattern
 
 F32, F16, BF16 = DTYPES["float32"], DTYPES["float16"], DTYPES["bfloat16"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from npulse.core.precision.blocks.kernel import BLOCK
 from npulse.core.precision.compare import Settings, compare_captures
-from npulse.core.precision.kernel import BLOCK
 
 from . import small_pairs
 

@@ -13,10 +13,10 @@ import pytest
 
 from npulse.core.cache import Cache, Entry
 from npulse.core.findings import Problem
-from npulse.core.precision import reads, remember
 from npulse.core.precision.compare import Settings, compare_captures, tensor_jobs
+from npulse.core.precision.reading import reads, remember
+from npulse.core.precision.reading.work import Measured, TensorJob, measure
 from npulse.core.precision.rows import FIGURES, LINKED, Rows, new_rows, tensor_rows
-from npulse.core.precision.work import Measured, TensorJob, measure
 from npulse.core.run.sides import CapturePair, pair_of
 
 from . import faulty_net as fn

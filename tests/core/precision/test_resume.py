@@ -17,8 +17,8 @@ import pytest
 from npulse.core import journal
 from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
-from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
+from npulse.core.precision.reading import reads
 from npulse.core.precision.report import report
 from npulse.core.progress import Progress
 from npulse.core.report.as_json import to_dict

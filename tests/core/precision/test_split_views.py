@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from npulse.core.calls.tensors import TensorPlace
 from npulse.core.formats.tensors import DTYPES, TensorError
-from npulse.core.precision import kernel
-from npulse.core.precision.pair import TensorArray, compare_sides, pair_blocks
+from npulse.core.precision.blocks import kernel
+from npulse.core.precision.blocks.pair import TensorArray, compare_sides, pair_blocks
 from npulse.core.precision.splits import Cut, PartsPlace
 from npulse.core.precision.splits.layouts import PADDING, Layout, is_part_of, layouts_of
 from npulse.core.precision.splits.model import SUM, merged

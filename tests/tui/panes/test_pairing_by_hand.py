@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from npulse.core.precision import work
 from npulse.core.precision.by_hand import HandPair
 from npulse.core.precision.compare import Settings
+from npulse.core.precision.reading import work
 from npulse.core.precision.view import PrecisionView
 from npulse.tui.app import NpulseApp
 from npulse.tui.panes.precision.pairing_lines import Left
@@ -134,7 +134,7 @@ async def test_other_pairs_cost_no_second_reading(
             read.append(job.row)
             return measured(job)
 
-        monkeypatch.setattr("npulse.core.precision.reads.measure", counting)
+        monkeypatch.setattr("npulse.core.precision.reading.reads.measure", counting)
         await open_pairing(app, pilot, until)
         await pilot.press("g", "minus", "escape")
         await until(pilot, lambda: pane.shown is not before)

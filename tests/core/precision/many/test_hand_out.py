@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from npulse.core import cache as caching
 from npulse.core.cache import Cache
 from npulse.core.errors import Cancelled
-from npulse.core.precision import reads
 from npulse.core.precision.compare import Comparison, Settings, compare_captures
 from npulse.core.precision.many import hand_out
 from npulse.core.precision.many.work import RankDone, compare_rank
+from npulse.core.precision.reading import reads
 from npulse.core.precision.report import report
 from npulse.core.precision.rows import BY_TENSOR
 from npulse.core.precision.verdict import VERDICTS

@@ -17,11 +17,11 @@ from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import Dtype
 from npulse.core.formats.tensors.dtypes import coarser, spacing_into
 
-from ..progress import IsCancelled, never_cancelled
+from ...progress import IsCancelled, never_cancelled
+from ..views import ErrorMap, Histograms, error_map, histogram, worst_elements
 from .elementwise import BLOCK, ElementBlock, Grid, Mask, element_blocks, grid_of, index_of, pieces
 from .loading import Double
 from .pair import Side
-from .views import ErrorMap, Histograms, error_map, histogram, worst_elements
 
 __all__ = [
     "Concentration",

@@ -14,13 +14,13 @@ from npulse.core.cache import Cache, Entry, key_of
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Dump
 
-from .elements import Concentration, Examination
+from ..blocks.elements import Concentration, Examination
+from ..blocks.patterns import Pattern
+from ..rows import BASES, FIGURES, Rows
+from ..splits.model import PartsPlace
+from ..splits.place import places_of
+from ..verdict import REASONS, VERDICTS
 from .jobs import Jobs
-from .patterns import Pattern
-from .rows import BASES, FIGURES, Rows
-from .splits.model import PartsPlace
-from .splits.place import places_of
-from .verdict import REASONS, VERDICTS
 from .work import TensorJob
 
 VERSION = "precision.tensors/4"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from npulse.core.formats.tensors import Dtype
 
-from ..progress import IsCancelled
+from ...progress import IsCancelled
 from .loading import Double, Raw, components, fits_single, load_double, load_exact
 from .pair import Side, pair_blocks
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from npulse.core.calls.tensors import Places
 
-from .rows import Rows, TensorRows
-from .splits.model import Split
-from .splits.place import side_place
-from .totals import PairMetrics
+from ..blocks.totals import PairMetrics
+from ..rows import Rows, TensorRows
+from ..splits.model import Split
+from ..splits.place import side_place
 from .work import TensorJob
 
 N_FIGURES = len(PairMetrics._fields)

@@ -18,16 +18,16 @@ from npulse.core.formats.tensors import Dtype
 from npulse.core.progress import IsCancelled
 from npulse.core.scale import ordered_results
 
-from .captured import Loaded
-from .comparison import Settings
+from ..blocks.totals import PairMetrics
+from ..captured import Loaded
+from ..comparison import Settings
+from ..live import Known
+from ..rows import BY_TENSOR, Rows, TensorRows
+from ..settle import settle_tensors, store_examination, store_measured
+from ..steps import Steps
+from ..verdict import REASON, UNKNOWN
 from .jobs import Differing, Jobs
-from .live import Known
 from .resume import Resumed
-from .rows import BY_TENSOR, Rows, TensorRows
-from .settle import settle_tensors, store_examination, store_measured
-from .steps import Steps
-from .totals import PairMetrics
-from .verdict import REASON, UNKNOWN
 from .work import Examined, Measured, TensorJob, look_closer, measure, measure_sample
 
 

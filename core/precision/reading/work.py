@@ -18,14 +18,14 @@ from npulse.core.formats.tensors.layout import row_major_strides
 from npulse.core.formats.tensors.open import state_now
 from npulse.core.formats.tensors.source import FileState
 
-from .elements import Examination, examine
-from .pair import compare_files, compare_sample
-from .patterns import Pattern, pattern
-from .rows import squeezed
-from .splits.model import PartsPlace
-from .splits.place import open_parts
-from .splits.view import TensorView
-from .totals import PairMetrics
+from ..blocks.elements import Examination, examine
+from ..blocks.pair import compare_files, compare_sample
+from ..blocks.patterns import Pattern, pattern
+from ..blocks.totals import PairMetrics
+from ..rows import squeezed
+from ..splits.model import PartsPlace
+from ..splits.place import open_parts
+from ..splits.view import TensorView
 
 __all__ = [
     "Examined",

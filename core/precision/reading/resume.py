@@ -14,10 +14,10 @@ from npulse.core.cache import Cache
 from npulse.core.formats.tensors import DTYPES, Dtype
 from npulse.core.journal import Journal, open_journal
 
+from ..blocks.patterns import Pattern
+from ..blocks.totals import PairMetrics
 from .jobs import IS_COUNT, N_FIGURES, Jobs
-from .patterns import Pattern
 from .remember import examination_of
-from .totals import PairMetrics
 from .work import Examined, Measured
 
 _MEASURED, _EXAMINED = 0, 1

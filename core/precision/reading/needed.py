@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..links import link
+from ..rows import Rows, TensorRows, statistics_rows
+from ..statistics import judge_statistics
+from ..verdict import ERROR, PASS, REASON, WARNING, Criteria
 from .jobs import Jobs
-from .links import link
-from .rows import Rows, TensorRows, statistics_rows
-from .statistics import judge_statistics
-from .verdict import ERROR, PASS, REASON, WARNING, Criteria
 
 TENSORS = ("all", "where-needed")
 WHERE_NEEDED = TENSORS[1]

@@ -15,10 +15,10 @@ from npulse.core.dataclass import dataclass
 from npulse.core.formats.tensors import Dtype, TensorFile
 from npulse.core.formats.tensors.open import TensorReader
 
-from ..progress import IsCancelled, check, never_cancelled
+from ...progress import IsCancelled, check, never_cancelled
+from ..splits.view import TensorView
 from .kernel import BLOCK, PairMetrics, Totals, add_block, block_elements, metrics_of
 from .loading import components
-from .splits.view import TensorView
 
 Raw = npt.NDArray[Any]
 
