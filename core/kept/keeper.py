@@ -38,8 +38,8 @@ _BESIDE = (
 )
 """Options that name files which no stamp covers, that ask for more than an answer, or that can lose a part
 of it (a worker that died)."""
-_NO_MATTER = frozenset(("cache", "jobs", *_BESIDE))
-"""Options that change how an answer is found, and not the answer."""
+_NO_MATTER = frozenset(("cache", "jobs", "on_report", *_BESIDE))
+"""Options that change how an answer is found or who is told on the way, and not the answer."""
 
 
 @dataclass(frozen=True, slots=True)

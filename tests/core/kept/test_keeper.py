@@ -190,6 +190,13 @@ def test_options_that_name_other_files_keep_nothing(tmp_path: Path) -> None:
     assert settings_of(replace(plain, precision_map="a.toml")) is None
 
 
+def test_whom_an_answer_is_told_on_the_way_makes_no_other_answer() -> None:
+    plain = AnalysisOptions()
+    asked = settings_of(plain)
+    assert settings_of(replace(plain, on_report=lambda told: None)) == asked
+    assert " at 0x" not in repr(asked)
+
+
 def test_a_reload_forgets_this_run_alone(tmp_path: Path) -> None:
     one, other, cache = small_run(tmp_path / "a"), small_run(tmp_path / "b"), Cache(tmp_path / "cache")
     for run in (one, other):
