@@ -7,6 +7,7 @@ kept, never an error. A file's name tells its kind and the run it is of: `npulse
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -28,7 +29,7 @@ if TYPE_CHECKING:  # loaded with the first entry: the workbench opens its cache 
 
     Array = npt.NDArray[Any]
 
-MAX_BYTES = 512 << 20
+MAX_BYTES = 512_000_000
 SCHEMA = 2
 
 _SUFFIX = ".npz"
@@ -185,7 +186,7 @@ class Cache:
         return self.folder / f"{_PREFIX}{kind}-{of_run}{_hashed(key, 40)}{suffix}"
 
     def make_folder(self) -> bool:
-        """The folder exists, is ours, no link, and closed to others."""
+        """The folder exists, is ours, no link, and closed to others; else the reason is noted."""
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -193,11 +194,14 @@ class Cache:
             except FileExistsError:
                 pass
             status = os.lstat(self.folder)
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-                return False
+            if not stat.S_ISDIR(status.st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if status.st_uid != os.geteuid():
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             if status.st_mode & 0o077:
                 os.chmod(self.folder, 0o700)
-        except OSError:
+        except OSError as error:
+            self.note_trouble(error)
             return False
         return True
 

@@ -128,6 +128,16 @@ def test_only_the_user_can_look(cache: Cache) -> None:
     assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
 
 
+def test_a_folder_that_cannot_be_one_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("somebody's")
+    for folder, number in ((tmp_path / "file", errno.ENOTDIR), (tmp_path / "file" / "below", errno.EEXIST)):
+        told: list[str] = []
+        cache = Cache(folder, on_trouble=told.append)
+        assert not cache.put("one", facts=1) and not cache.put("two", facts=2)
+        assert told == [cache.trouble] == [os.strerror(number)]
+    assert (tmp_path / "file").read_text() == "somebody's"
+
+
 def test_a_linked_cache_folder_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache").symlink_to(tmp_path / "elsewhere")
