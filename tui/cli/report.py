@@ -8,6 +8,7 @@ from pathlib import Path
 from npulse.core.text import Lang
 
 from ..state import user_config_file
+from .analyse import cluster_of
 from .check import CRITERIA_FILE
 from .gate import gate_of
 from .options import AnalyseOptions, now_text, opened, talk, told_cache, version
@@ -28,6 +29,8 @@ class ReportOptions:
     strict: bool = False
     mask: bool = False
     jobs: int = 0
+    cluster: str | None = None
+    path_maps: tuple[str, ...] = ()
     no_cache: bool = False
     lang: Lang = "en"
 
@@ -55,6 +58,7 @@ def run_report(path: Path, options: ReportOptions) -> int:
         lang=options.lang,
         round_name=options.round_name,
         jobs=options.jobs,
+        cluster=cluster_of(options.cluster, options.path_maps),
         cache=told_cache(options.no_cache, options.lang),
         source_roots=options.source_roots,
     )

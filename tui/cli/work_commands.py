@@ -384,6 +384,8 @@ def report(
     source_root: o.SourceRootOption = None,
     mask: o.MaskOption = False,
     jobs: o.JobsOption = 0,
+    cluster: o.ClusterOption = None,
+    path_map: o.PathMapOption = None,
     no_cache: o.NoCacheOption = False,
     lang: o.LangOption = None,
     plugin: o.PluginOption = None,
@@ -404,6 +406,8 @@ def report(
         strict=strict,
         mask=mask,
         jobs=jobs,
+        cluster=cluster,
+        path_maps=tuple(path_map or ()),
         no_cache=no_cache,
         lang=o.chosen_lang(lang),
     )

@@ -50,6 +50,18 @@ def test_what_is_wrong_with_the_file_is_told_before_the_work(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--cluster", "local:x"], "no address of a scheduler"), (["--path-map", "/a=/b"], "with --cluster")],
+)
+def test_a_cluster_that_cannot_be_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, options: list[str], words: str
+) -> None:
+    monkeypatch.setattr("npulse.core.dossier.gather", lambda *_: pytest.fail("it began to work"))
+    assert run(["report", RUN, "-o", str(tmp_path / "a.md"), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_a_broken_criteria_file_names_key_and_line(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "c.toml").write_text("[precision]\ncosin = 0.9\n")
     path = tmp_path / "a.html"
