@@ -23,6 +23,7 @@ pytestmark = pytest.mark.xdist_group("imports")
 LEVELS: tuple[tuple[str, ...], ...] = (
     (
         *(
+            "core.compiled_late",
             "core.dataclass",
             "core.errors",
             "core.files",

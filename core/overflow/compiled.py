@@ -8,12 +8,13 @@ then has lost at most as much as it had to win. The machine code is kept where P
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from npulse.core.compiled_late import CompiledLate
 
 Raw = npt.NDArray[Any]
 
@@ -44,36 +45,17 @@ class Kernel(NamedTuple):
     histogram: Callable[[Raw], npt.NDArray[np.int64]]
 
 
-class _Loaded:
-    """State of this process: what was scanned without the kernel, and the kernel or that there is none."""
-
-    def __init__(self) -> None:
-        self.n_bytes = 0
-        self.kernel: Kernel | None = None
-        self.is_tried = False
-        self.lock = threading.Lock()
-
-
-_loaded = _Loaded()
+_loaded: CompiledLate[Kernel] = CompiledLate()
 
 
 def kernel_for(n_bytes: int) -> Kernel | None:
     """The compiled loops for a scan of that many bytes; None while numpy is the better choice."""
-    if not _loaded.is_tried:
-        if _loaded.n_bytes < LOAD_AFTER_BYTES:
-            _loaded.n_bytes += n_bytes
-            return None
-        load()
-    return _loaded.kernel
+    return _loaded.loops_for(n_bytes, LOAD_AFTER_BYTES, _compile)
 
 
 def load() -> bool:
     """Load the compiler now. False without numba, or where it cannot be used on this machine."""
-    with _loaded.lock:
-        if not _loaded.is_tried:
-            _loaded.kernel = _compile()
-            _loaded.is_tried = True
-    return _loaded.kernel is not None
+    return _loaded.load(_compile)
 
 
 def _compile() -> Kernel | None:

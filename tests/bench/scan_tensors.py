@@ -84,7 +84,7 @@ def without_loops(work: Callable[[], object]) -> Callable[[], object]:
     """The same work in a process that has not loaded the compiled loops."""
 
     def run() -> None:
-        loaded, compiled._loaded = compiled._loaded, compiled._Loaded()
+        loaded, compiled._loaded = compiled._loaded, type(compiled._loaded)()
         try:
             work()
         finally:

@@ -15,6 +15,7 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
+from npulse.core.compiled_late import CompiledLate
 from npulse.core.formats.tensors import Dtype
 
 from .loading import Raw, Single, load_single
@@ -42,36 +43,17 @@ from .totals import Totals
 LOAD_AFTER_BYTES = 8 << 30
 
 
-class _Loaded:
-    """State of this process: what was compared without the loops, and the loops or that there are none."""
-
-    def __init__(self) -> None:
-        self.n_bytes = 0
-        self.loops: Loops | None = None
-        self.is_tried = False
-        self.lock = threading.Lock()
-
-
-_loaded = _Loaded()
+_loaded: CompiledLate[Loops] = CompiledLate()
 
 
 def loops_for(n_bytes: int) -> Loops | None:
     """The loops for a block of that many bytes; None while numpy is the better choice."""
-    if not _loaded.is_tried:
-        if _loaded.n_bytes < LOAD_AFTER_BYTES:
-            _loaded.n_bytes += n_bytes
-            return None
-        load()
-    return _loaded.loops
+    return _loaded.loops_for(n_bytes, LOAD_AFTER_BYTES, _compile)
 
 
 def load() -> bool:
     """Load the compiler now. False without numba, or where it cannot be used on this machine."""
-    with _loaded.lock:
-        if not _loaded.is_tried:
-            _loaded.loops = _compile()
-            _loaded.is_tried = True
-    return _loaded.loops is not None
+    return _loaded.load(_compile)
 
 
 def _compile() -> Loops | None:

@@ -20,7 +20,7 @@ SOURCE = str(Path(__file__).resolve().parents[3] / "src")
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(compiled, "_loaded", compiled._Loaded())
+    monkeypatch.setattr(compiled, "_loaded", type(compiled._loaded)())
     yield
 
 

@@ -35,11 +35,11 @@ from .tensor_files import (
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
     """Every test of this module runs with numpy's passes and with the compiled loops."""
     before = compiled._loaded
-    compiled._loaded = compiled._Loaded()
+    compiled._loaded = type(compiled._loaded)()
     if request.param == "compiled":
         assert compiled.load(), "numba comes with the extra dev"
     yield request.param
-    assert (compiled._loaded.kernel is not None) == (request.param == "compiled")
+    assert (compiled._loaded.loops is not None) == (request.param == "compiled")
     compiled._loaded = before
 
 

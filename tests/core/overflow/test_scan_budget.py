@@ -85,7 +85,7 @@ def best_ratio(work: Callable[[], object], beside: Callable[[], object], enough:
 @pytest.fixture(autouse=True)
 def fresh(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter `way` of "compiled": as in a process that has scanned enough to load the compiled loops."""
-    monkeypatch.setattr(compiled, "_loaded", compiled._Loaded())
+    monkeypatch.setattr(compiled, "_loaded", type(compiled._loaded)())
     if hasattr(request.node, "callspec") and request.node.callspec.params.get("way") == "compiled":
         assert compiled.load()
 

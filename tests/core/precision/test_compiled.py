@@ -24,7 +24,7 @@ AGREE_WITHIN = 1e-6
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(compiled, "_loaded", compiled._Loaded())
+    monkeypatch.setattr(compiled, "_loaded", type(compiled._loaded)())
     yield
 
 
