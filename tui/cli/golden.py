@@ -62,11 +62,11 @@ def keep_golden(path: Path, store: StateStore, lang: Lang) -> Path:
 
 
 def forget_golden(target: Path | None, store: StateStore, lang: Lang) -> None:
-    """Take away the capture that is kept for a target, or for the current folder."""
-    place, kept = _kept(store, target or Path.cwd() / "x")
+    """Take away the capture that is kept for a target, for all below a folder, or for the current folder."""
+    named = Path(os.path.abspath(target)) if target is not None else Path.cwd()
+    place, kept = _kept(store, named / "x")
     if kept is None:
-        shown = Path(os.path.abspath(target)).parent if target is not None else Path.cwd()
-        talk("npulse: " + say(TEXTS, "gone", lang, place=shown))
+        talk("npulse: " + say(TEXTS, "gone", lang, place=named))
         return
     store.set_golden(place, {})
     talk("npulse: " + say(TEXTS, "taken", lang, path=safe_text(str(kept["capture"]))))

@@ -134,6 +134,15 @@ def test_a_kept_capture_is_the_golden_one(sides: tuple[str, str], capsys: Captur
     assert code == 4 and "golden:" not in err
 
 
+def test_a_kept_capture_is_forgotten_by_the_folder_that_was_told(
+    sides: tuple[str, str], capsys: Capture
+) -> None:
+    place = str(Path(sides[1]).parent)
+    assert f"below {place} from now on" in told(capsys, "--baseline", sides[1])[2]
+    assert f"{sides[1]} is no golden capture any more" in told(capsys, place, "--baseline", "none")[2]
+    assert f"no baseline is kept for {place}" in told(capsys, place, "--baseline", "none")[2]
+
+
 def test_what_cannot_be_a_golden_capture(sides: tuple[str, str], tmp_path: Path, capsys: Capture) -> None:
     assert "holds both sides" in told(capsys, "--baseline", str(Path(sides[0]).parent))[2]
     (tmp_path / "empty").mkdir()
