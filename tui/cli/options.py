@@ -38,7 +38,7 @@ JobsOption = Annotated[
 ]
 ClusterOption = Annotated[
     str | None,
-    typer.Option("--cluster", help="Dask scheduler whose workers do the work: tcp://HOST:PORT, or local:N."),
+    typer.Option("--cluster", help="Dask scheduler for precision, overflow: tcp://HOST:PORT, or local:N."),
 ]
 PathMapOption = Annotated[
     list[str] | None,
