@@ -6,8 +6,10 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -89,6 +91,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("budget") or item.nodeid.startswith("tests/terminal/"):
             item.add_marker(pytest.mark.xdist_group("timed"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test marked `alone` waits until no other worker is in a test, and the others wait for it: two busy
+    threads of one core take from each other what a ratio of processor times is made of."""
+    worker: dict[str, Any] | None = getattr(item.config, "workerinput", None)
+    if worker is None:
+        return (yield)
+    import fcntl
+
+    how = fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH
+    gate, room = (_lock_file(f"npulse-tests-{worker['testrunuid']}.{name}") for name in ("gate", "room"))
+    fcntl.flock(gate, how)  # who waits for the room alone stands here, so that nobody else enters it
+    fcntl.flock(room, how)
+    if how == fcntl.LOCK_SH:
+        fcntl.flock(gate, fcntl.LOCK_UN)
+    try:
+        return (yield)
+    finally:
+        fcntl.flock(room, fcntl.LOCK_UN)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+
+
+@cache
+def _lock_file(name: str) -> int:
+    return os.open(Path(tempfile.gettempdir(), name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 # ---- real files ----

@@ -33,10 +33,11 @@ def make_shared(path: Path) -> Path:
     return path
 
 
-def run(project: Path, **variables: str) -> tuple[int, str]:
+def run(project: Path, *words: str, **variables: str) -> tuple[int, str]:
     """Exit status and output of the project's tests, with these NPULSE_ variables alone."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NPULSE_")}
-    command = (sys.executable, "-m", "pytest", "--import-mode=importlib", "-p", "no:cacheprovider", "tests")
+    pytest_command = (sys.executable, "-m", "pytest", "--import-mode=importlib", "-p", "no:cacheprovider")
+    command = (*pytest_command, *words, "tests")
     done = subprocess.run(
         command, cwd=project, env={**environment, **variables}, capture_output=True, text=True
     )
@@ -108,3 +109,21 @@ def test_nothing_moves_by_itself() -> None:
     from textual.app import App
 
     assert App[None]().animation_level == "none"
+
+
+def test_nothing_runs_beside_a_test_that_is_alone(project: Path) -> None:
+    """Each test writes when it begins and ends: those of the file marked `alone` hold no other's within."""
+    body = (
+        "import time\nfrom pathlib import Path\nimport pytest\n{mark}"
+        "@pytest.mark.parametrize('n', range(6))\ndef test_it(n):\n"
+        "    with Path('told').open('a', buffering=1) as told:\n"
+        "        told.write('{name} begins\\n')\n"
+        "        time.sleep(0.02)\n        told.write('{name} ends\\n')\n"
+    )
+    for name, mark in (("other", ""), ("alone", "pytestmark = pytest.mark.alone\n")):
+        (project / "tests" / f"test_{name}.py").write_text(body.format(name=name, mark=mark))
+    assert run(project, "-n", "2", "--dist", "loadfile")[0] == 0
+    told = (project / "told").read_text().splitlines()
+    assert len(told) == 24
+    begins = [i for i, line in enumerate(told) if line == "alone begins"]
+    assert len(begins) == 6 and all(told[i + 1] == "alone ends" for i in begins), told

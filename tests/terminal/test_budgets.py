@@ -61,6 +61,7 @@ def demo(**words: str) -> PtyProgram:
     return program_of("demo", **words)
 
 
+@pytest.mark.alone
 def test_first_paint() -> None:
     """Up to the moment at which the tab bar is on the line; in turn with loading the framework alone."""
     costs, frameworks = [], []
@@ -74,6 +75,7 @@ def test_first_paint() -> None:
     assert min(costs) <= FIRST_PAINT_RATIO * min(frameworks), (costs, frameworks)
 
 
+@pytest.mark.alone
 def test_kept_results_stand_soon(tmp_path: Path) -> None:
     """Up to the moment at which all of a run that was opened before is on the line: rows, detail, when it was
     kept. In turn with loading the framework and numpy, which rows need."""

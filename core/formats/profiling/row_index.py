@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +44,8 @@ class RowIndex:
     """The rows of one file. A row is a line that is long enough to be one, or the lines of an open quote.
 
     starts int64 (rows + 1): byte at which each begins; the last one is where the last row ends. lines int64:
-    from 1, None where row i is line `first_line` + i. size_bytes, modified_ns: of the file when it was read.
+    from 1, None where row i is line `first_line` + i. state: of the file when it was
+    read: size, both times of change, inode, device; the first time can be set to what it was.
     n_passed_over: lines that are no rows (too short or long, a header again, a quote that is not closed).
     problems: what is not in the index at all.
     """
@@ -55,8 +57,7 @@ class RowIndex:
     starts: Integers
     first_line: int
     lines: Integers | None
-    size_bytes: int
-    modified_ns: int
+    state: tuple[int, ...]
     n_passed_over: int = 0
     problems: tuple[Problem, ...] = ()
 
@@ -76,14 +77,13 @@ class RowIndex:
         another one by now.
         """
         last = min(first + min(max(n, 0), MOST_ROWS_AT_ONCE), self.n_rows)
-        file, size_bytes = open_input(self.path, self.root)
+        file, _ = open_input(self.path, self.root)
         reader = OperatorReader(columns)
         reader.begin(shown_path(self.path, self.root), device_of(self.path))
         reader.feed(self.header + b"\n")
         numbers: list[int] = []
         with file:
-            status = os.fstat(file.fileno())
-            if (size_bytes, status.st_mtime_ns) != (self.size_bytes, self.modified_ns):
+            if _state(file) != self.state:
                 raise InputError("the file has changed since it was opened", path=self.path)
             for line, start, stop in self._spans(first, last):
                 raw = _all_of(file, start, stop)
@@ -132,7 +132,7 @@ def index_rows(
     file, size_bytes = open_input(path, root)
     with file:
         try:
-            modified_ns = os.fstat(file.fileno()).st_mtime_ns
+            state = _state(file)
             header, layout, start, line = _header_of(file, path)
             found = _Lines(layout, header, start, line)
             is_cut = _read(found, file, min(size_bytes, MAX_FILE_BYTES), max_rows, progress, is_cancelled)
@@ -152,9 +152,14 @@ def index_rows(
             Problem(artifact, "limit", f"only the first {MAX_FILE_BYTES:,} bytes can be looked at")
         )
     return RowIndex(
-        path, root, header, layout, starts, line, lines, size_bytes, modified_ns,
+        path, root, header, layout, starts, line, lines, state,
         n_passed_over=found.n_passed_over, problems=tuple(problems),
     )  # fmt: skip
+
+
+def _state(file: BinaryIO) -> tuple[int, ...]:
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -127,6 +128,18 @@ def test_a_file_that_changed_since_is_told(tmp_path: Path) -> None:
     index = index_rows(path)
     with path.open("a") as file:
         file.write(row(2) + "\n")
+    with pytest.raises(InputError, match="changed"):
+        index.rows(0, 1)
+
+
+def test_another_file_of_the_same_size_and_time_is_told(tmp_path: Path) -> None:
+    path = made(tmp_path, [row(0), row(1)])
+    index = index_rows(path)
+    before, text = path.stat(), path.read_text()
+    other = tmp_path / "other"
+    other.write_text(text[::-1])
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
     with pytest.raises(InputError, match="changed"):
         index.rows(0, 1)
 

@@ -16,7 +16,7 @@ import npulse
 
 from ...paired import median_within
 
-pytestmark = pytest.mark.budget
+pytestmark = [pytest.mark.budget, pytest.mark.alone]
 
 N_ROWS = 200_000
 MAX_RATIO = 2

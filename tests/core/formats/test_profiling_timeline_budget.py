@@ -13,7 +13,7 @@ import pytest
 from ...paired import median_within
 from .trace_files import write_timeline
 
-pytestmark = pytest.mark.budget
+pytestmark = [pytest.mark.budget, pytest.mark.alone]
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL, LARGE = 1_000, 10_000  # operators: 1.6 and 16 MB

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 MOST_OF_JSON = 0.95
 MOST_MB = 100
 
-pytestmark = pytest.mark.budget
+pytestmark = [pytest.mark.budget, pytest.mark.alone]
 
 _READ = """
 import json, sys, time

@@ -103,6 +103,7 @@ def long_table(n_rows: int) -> Table:
     )
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_budget(kind: str) -> None:
     """200,000 rows in 3 s of a processor: a quarter of that here, measured in the process's own time."""
