@@ -35,6 +35,7 @@ main()
 CORE_AT_FIRST = {
     *("areas", "errors", "files", "findings", "progress", "rules", "text"),
     "cache",  # where results are kept is said to the workbench when it starts
+    "dataclass",  # what its records are made by: loading the library's way costs each of them more
     "scale",  # one thread for BLAS has to be said before numpy is loaded
 }
 """Modules of the core that the first screen needs. A run is opened, and an area loaded, once it stands."""

@@ -158,7 +158,8 @@ class TablePane(LiveRows, Generic[ViewT]):
             self.show_rows()
 
     def focus_target(self) -> Widget:
-        return self.table
+        tables = self.query(VirtualTable)
+        return tables.first() if tables else self  # none where the program ends while the pane is made
 
     def in_footer(self, action_id: str) -> bool:
         """Only what works: with a table all keys; findings can be walked and copied where there are some."""

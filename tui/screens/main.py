@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
@@ -17,6 +19,10 @@ class MainPage(Page[None]):
     """Shows one pane at a time. It knows the panes, not what is in them."""
 
     has_way_back = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._showing = asyncio.Lock()
 
     def compose_body(self) -> ComposeResult:
         yield HeaderLine()
@@ -39,7 +45,14 @@ class MainPage(Page[None]):
         return list(self.query(Pane))
 
     async def show_pane(self, area: str) -> None:
-        """Bring a pane to the front, made if need be, with the run of the moment."""
+        """Bring a pane to the front, made if need be, with the run of the moment.
+
+        One after another: a key may ask for a pane that is still being made.
+        """
+        async with self._showing:
+            await self._show_pane(area)
+
+    async def _show_pane(self, area: str) -> None:
         switcher = self.query_one(ContentSwitcher)
         with self.app.batch_update():
             if not switcher.query(f"#pane-{area}"):

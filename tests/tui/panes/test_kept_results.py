@@ -3,6 +3,7 @@ anew, and a file that has changed is noticed."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections.abc import Awaitable, Callable
@@ -97,6 +98,17 @@ async def test_the_second_opening_shows_what_was_kept_and_opens_no_file(
         with opened_in(run) as files:
             await until(pilot, lambda: ready(app, "precision"))
         assert files == [] and "files unchanged" in screen_text(app), "what r has read is kept again"
+
+
+async def test_a_pane_asked_for_twice_while_it_is_made_is_made_once(
+    run: Path, open_app: OpenApp, until: Until
+) -> None:
+    app = open_app(run)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: ready(app, "precision"))
+        await asyncio.gather(*(app.main.show_pane(area) for area in ("memory", "memory", "performance")))
+        assert [pane.area for pane in app.main.panes].count("memory") == 1
+        assert app.pane is not None and app.pane.area == "performance"
 
 
 async def test_a_file_that_has_changed_is_read_anew(

@@ -240,7 +240,7 @@ def test_the_name_is_cut_before_the_reason(one_sum: OverflowView, width: int) ->
 
 def fake(counts: dict[str, int], summary: dict[str, Any] | None = None, *findings: Finding) -> Any:
     report = Report("overflow", "run", "fail", counts=counts, summary=summary or {}, findings=findings)
-    return SimpleNamespace(report=report, lang="en", found=SimpleNamespace(looked_through=()))
+    return SimpleNamespace(report=report, lang="en", found=SimpleNamespace(looked_through=(), n_awaited=0))
 
 
 @pytest.mark.parametrize(

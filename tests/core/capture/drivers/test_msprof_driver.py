@@ -280,9 +280,11 @@ def test_dynamic_refuses(tmp_path: Path, command: list[str], more: dict[str, Any
 
 
 def test_a_target_that_was_not_started_for_it(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    words = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
+    pipe = subprocess.PIPE
     for environment, rules in (({}, ["capture.target-not-dynamic"]), ({"PROFILING_MODE": "dynamic"}, [])):
-        with subprocess.Popen(words, stdin=subprocess.PIPE, env={**os.environ, **environment}) as target:
+        with subprocess.Popen(words, stdin=pipe, stdout=pipe, env={**os.environ, **environment}) as target:
+            assert target.stdout is not None and target.stdout.readline() == b"\n", "it has its environment"
             found = MsProfDynamic().preflight(ask("performance", tmp_path, pid=target.pid))
             assert [one.rule for one in found] == rules
             target.communicate(b"")
