@@ -150,23 +150,37 @@ class Building:
             self.artifacts.setdefault(like.artifact, log)
         self.last_line = max(self.last_line, lines[-1])
         for size, byte, line in zip(sizes, bytes_, lines, strict=True):
-            if size != NONE:
+            if size == NONE:
+                continue
+            of_size = self.sizes.get(size)
+            if of_size is not None and of_size[1] == log and of_size[2] < byte:  # as nearly always
+                self.sizes[size] = (of_size[0] + 1, log, of_size[2], of_size[3])
+            else:
                 self._add_size(size, 1, (log, byte, line))
         known = [address for address in addresses if address != NONE]
         if known:
             self.address = _wider(_wider(self.address, min(known)), max(known))
         self.serial = _wider(_wider(self.serial, min(serials)), max(serials))
-        for pc in dict.fromkeys(pcs):
-            _note(self.pcs, pc)
+        if len(self.pcs) + len(pcs) <= MAX_DISTINCT:
+            self.pcs.update(pcs)
+        else:
+            for pc in pcs:
+                _note(self.pcs, pc)
         seen: set[OnCores] = set()
         for where, byte, line in zip(on, bytes_, lines, strict=True):
-            if where not in seen:
-                seen.add(where)
-                cores, device = likes.on(where)
+            if where in seen:
+                continue
+            seen.add(where)
+            cores, device = likes.on(where)
+            if device not in self.devices:
                 _note(self.devices, device)
-                for one_type in cores:
+            for one_type in cores:
+                of_type = self.cores.get(one_type.core_type)
+                if of_type is None or of_type[0][0] != log or of_type[0][1] >= byte:
                     place = log, byte, line, str(tool), str(kind)
                     self._add_cores(one_type.core_type, one_type.ranges, place)
+                elif len(of_type[1]) < MAX_RANGES:
+                    of_type[1].update(one_type.ranges)
 
     def take(self, other: Building, log: int, named: Callable[[Fault], Fault], n_room: int) -> int:
         """All that another one of the same site has of one log; how many more are kept whole."""

@@ -171,14 +171,14 @@ class Ledger:
 
     def add_again(self, repeated: Sequence[Again]) -> None:
         """Records that repeat others: what these say of the log beside it is known."""
-        counts = self._n_records
+        counts, devices = self._n_records, self._devices
         for one in repeated:
             kind = one.shape.like.kind
             counts[kind] = counts.get(kind, 0) + 1
-        devices = {one.on.device: None for one in repeated}
-        devices.update((one.second[1].device, None) for one in repeated if one.second is not None)
-        for device in devices:
-            self.add_device(device)
+            if one.on.device not in devices:
+                self.add_device(one.on.device)
+            if one.second is not None and one.second[1].device not in devices:
+                self.add_device(one.second[1].device)
 
     def add_device(self, device: int) -> None:
         if len(self._devices) < MAX_NAMES:
