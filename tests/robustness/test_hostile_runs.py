@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from . import make_hostile as hostile
 from .make_hostile import CALLS, CASES, dump_of, edit, first_tensor, rank0, run_cli, strict_json
 
 NPULSE = (sys.executable, "-m", "npulse")
+TABLE_FORMATS = ("md", "csv", "jsonl")
 
 
 @pytest.fixture
@@ -70,8 +72,19 @@ def test_the_sound_pair_passes(pair: Path) -> None:
     assert {row["rank"] for row in rows} == {0, 1} and {row["basis"] for row in rows} == {"tensor", "value"}
 
 
+@pytest.mark.parametrize(("name", "turn"), zip(CASES, cycle(TABLE_FORMATS)))
+def test_case(name: str, turn: str, tmp_path: Path) -> None:
+    check_case(name, (turn,), tmp_path)
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
-def test_case(name: str, tmp_path: Path) -> None:
+def test_case_in_every_format(name: str, tmp_path: Path) -> None:
+    check_case(name, TABLE_FORMATS, tmp_path)
+
+
+def check_case(name: str, formats: tuple[str, ...], tmp_path: Path) -> None:
+    """As JSON, as text, as a triage, and its tables in these formats."""
     case = CASES[name]
     root = hostile.spoiled(name, tmp_path / "run")
     before = hostile.snapshot(tmp_path)
@@ -79,7 +92,7 @@ def test_case(name: str, tmp_path: Path) -> None:
     as_json = run_cli(*command, "json", "--tables")
     others = [run_cli(*command, "text")]
     if not case.is_slow:
-        others += [run_cli(*command, name, "--tables") for name in ("md", "csv", "jsonl")]
+        others += [run_cli(*command, each, "--tables") for each in formats]
     others.append(run_cli(root))
     for result in (as_json, *others):
         assert hostile.unwanted(result.out) == set()
