@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from npulse.core.scale import Cluster
 
 
+_OVER_A_CLUSTER = ("precision", "overflow")
+"""Areas whose ranks a cluster takes."""
+
+
 def run_analysis(
     options: AnalyseOptions, area_id: str, paths: Sequence[Path], *, verbosity: int = ALL, **own: Any
 ) -> int:
@@ -57,6 +61,8 @@ def run_analysis(
         end_progress()
     for note in found.notes:
         talk(f"npulse: {note}")
+    if asked.cluster is not None and area_id not in _OVER_A_CLUSTER:
+        talk(f"npulse: --cluster has no part in {area_id}: it reads the files of this host")
     if is_whole:
         return written_whole(area_id, found, options, paths)
     return written(told_at(found.report, verbosity), format_name, options, paths)

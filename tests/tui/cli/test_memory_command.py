@@ -163,3 +163,10 @@ def test_the_round_before_is_masked_too(tmp_path: Path, capsys: pytest.CaptureFi
     assert code == 1 and "aliceq" in str(made)
     code, made = answer(capsys, tmp_path, "--mask")
     assert code == 1 and "aliceq" not in str(made) and "bobq" not in str(made)
+
+
+def test_a_cluster_that_has_no_part_in_it_is_told(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["memory", str(log), "--no-cache", "--cluster", "tcp://127.0.0.1:9"])
+    told = capsys.readouterr()
+    assert code == 1 and "--cluster has no part in memory" in told.err
+    assert run(["memory", str(log), "--no-cache"]) == 1 and "--cluster" not in capsys.readouterr().err
