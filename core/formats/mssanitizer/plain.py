@@ -31,6 +31,11 @@ _EVENT = (
     rb" in block ([0-9]{1,9} \([a-z]{1,16}\)) on device ([0-9]{1,9}) at " + _PLACE + _STACK
 )
 _TWO = re.compile(rb"(====== ERROR: Potential .{1,2200})\n" + _EVENT + _EVENT + _END)
+_FREE = re.compile(
+    rb"(====== (?:ERROR|WARNING): illegal free\(\)) ?\r?\n"
+    rb"======    at 0x([0-9a-f]{1,16})( on [A-Z][A-Z0-9]{1,15})\r?\n"
+    rb"======    (code in .{1,1000}) \(serialNo:([0-9]{1,18})\)\r?\n()\r?\n"
+)
 _TEXT = re.compile(rb"[^\x00-\x20=](?:[^\x00-\x1f=]*[^\x00-\x20=])?")
 
 _MAX_PREFIXES = 64
@@ -129,12 +134,13 @@ class Plain:
         self, buffer: bytes, at: int, end: int, stream: str, n_prefix: int
     ) -> tuple[Record, int] | None:
         is_race = buffer.startswith(b"====== ERROR: Potential ", at)
-        found = (_TWO if is_race else _ONE).match(buffer, at, end)
+        found = (_TWO if is_race else _ONE).match(buffer, at, end) or _FREE.match(buffer, at, end)
         if found is None or buffer.find(b" //", at, found.end()) >= 0:  # maybe a comment
             return None
         n_bytes = found.end(found.re.groups) - at  # the last group is the last stack
         n_bytes += n_prefix * buffer.count(b"\n", at, at + n_bytes) if n_prefix else 0
-        record = (self._race if is_race else self._access)(found, stream, self._store.byte + n_bytes)
+        read = self._free if found.re is _FREE else self._race if is_race else self._access
+        record = read(found, stream, self._store.byte + n_bytes)
         return None if record is None else (record, found.end())
 
     def _access(self, found: re.Match[bytes], stream: str, end_byte: int) -> Record | None:
@@ -196,6 +202,31 @@ class Plain:
             sides=(first, second),
             stream=stream,
             **head.facts,
+        )
+
+    def _free(self, found: re.Match[bytes], stream: str, end_byte: int) -> Record | None:
+        raw_head, address, space, place, serial, _ = found.groups()
+        head = self._head(raw_head)
+        where = self._where(b"at 0x0" + space)
+        if head is None or head.kind != "illegal free" or where is None or not _is_plain(place):
+            return None
+        location = self._memo.body(place + b" (serialNo:0)")
+        if location.line is not Line.LOCATION or not location.frame:
+            return None
+        for style in (head.style, where.style, location.style):
+            self._ledger.add_style(style)
+        store = self._store
+        numbers = {"address": int(address, 16), "serial_number": int(serial)}
+        return Record(
+            head.kind,
+            head.severity,
+            head.text,
+            store.line,
+            store.byte,
+            end_byte,
+            frames=store.stack((location.frame,)),
+            stream=stream,
+            **{**head.facts, **where.facts, **location.facts, **numbers},
         )
 
     def _side(self, parts: Sequence[bytes], line: int) -> Side | None:

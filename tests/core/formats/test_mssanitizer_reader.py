@@ -126,10 +126,12 @@ def test_nothing_can_be_fed_after_the_end() -> None:
         reader.feed(b"x")
 
 
+FREE = "====== ERROR: illegal free() \n======    at 0x12c0 on GM\n======    code in a.cpp:3 (serialNo:7)\n\n"
 PARTS = (
     *(ILLEGAL, BOUNDS, RACE, LOCK_UP, LEAKS, REGISTER, STARTED, FINISHED, CLEAN),
     *(ILLEGAL.replace("\n", "\r\n"), RACE.replace("\n", "\r\n"), ILLEGAL.replace("a", "\x1b[1ma")),
     *(ILLEGAL.replace("add", "加法"), BOUNDS.replace("custom", "a // b"), RACE.replace("RAW", "WAW")),
+    *(FREE, FREE.replace("\n", "\r\n"), FREE.replace("a.cpp:3", "<unknown>"), FREE.replace("GM", "XY")),
     *("\n", "\r", " 10%|#  |", "step 1\n", "====== ", "[mssanitizer] ", "\x1b[2K", "====== ERROR: x\n"),
 )
 raw_parts = st.sampled_from([part.encode() for part in PARTS] + ["目录=加法".encode("gbk"), b"\xff\xfe"])
