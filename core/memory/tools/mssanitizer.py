@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import groupby
 from typing import Any, Literal
 
 from npulse.core.formats.mssanitizer import records
@@ -88,11 +87,17 @@ class Faults:
     def of(self, records: Iterable[Record | Again]) -> list[Fault | Repeats]:
         """All in the same order; those that follow each other as numbers are one item."""
         found: list[Fault | Repeats] = []
-        for is_again, run in groupby(records, key=lambda one: isinstance(one, Again)):
-            if is_again:
-                found.append(Repeats(list(run), self))  # type: ignore[arg-type]
-            else:
-                found += [fault_of(one, self._artifact, self._stacks) for one in run]  # type: ignore[arg-type]
+        numbers: list[Again] = []
+        for one in records:
+            if isinstance(one, Again):
+                numbers.append(one)
+                continue
+            if numbers:
+                found.append(Repeats(numbers, self))
+                numbers = []
+            found.append(fault_of(one, self._artifact, self._stacks))
+        if numbers:
+            found.append(Repeats(numbers, self))
         return found
 
     def like(self, shape: Shape) -> Fault:
