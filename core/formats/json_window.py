@@ -72,7 +72,10 @@ class Window:
 
     def byte_at(self, index: int) -> int:
         """The byte offset of `text[index]`; no earlier index may be asked for later."""
-        self._mark_byte = self.byte_near(index)
+        if index > self._mark and self.text.isascii():  # nearly always: asked for each member
+            self._mark_byte += index - self._mark
+        else:
+            self._mark_byte = self.byte_near(index)
         self._mark = index
         return self._mark_byte
 

@@ -75,6 +75,10 @@ def _without_order(rows: Rows) -> Roles:
     return Roles(row, call)
 
 
+_ONE_SIDE = REASON["one-side"]
+_MADE = (OUTPUT, GRAD, DEBUG)
+
+
 class _Walk(WalkState):
     """The decisions of one walk, call by call."""
 
@@ -94,23 +98,28 @@ class _Walk(WalkState):
     # -- one call -------------------------------------------------------------------------------
 
     def _paired(self, call: int, name: CallName) -> None:
-        verdict, role, reason = self.rows.verdict, self.roles.row, self.rows.reason
+        role = self.roles.row
         span = self.span(call)
         self.unwritten.mark(name, span)
+        here = slice(span.start, span.stop)
+        # as numbers of Python, all at once: one by one they would cost several times as much
+        verdicts, reasons, sides = (
+            values[here].tolist() for values in (self.rows.verdict, self.rows.reason, self.side)
+        )
         given, made = [], []
-        for row in span:
-            if reason[row] == REASON["one-side"]:
+        for row, verdict, reason, side in zip(span, verdicts, reasons, sides, strict=True):
+            if reason == _ONE_SIDE:
                 role[row] = UNMATCHED
-            elif verdict[row] == UNKNOWN:
+            elif verdict == UNKNOWN:
                 role[row] = UNKNOWN_ROLE
-            elif self.side[row] in (OUTPUT, GRAD, DEBUG):
+            elif side in _MADE:
                 made.append(row)
             else:
                 given.append(row)
         is_blamed = call in self.blamed_modules  # its inputs have been found to agree
         bad_inputs = [row for row in given if not is_blamed and self._explain_input(call, name, row)]
         self._judge_outputs(call, name, span, given, bad_inputs, made)
-        if any(self.is_tainted(row) for row in span):
+        if any(role[here].tolist()) and any(self.is_tainted(row) for row in span):
             self.taint(call)
 
     def _judge_outputs(
@@ -316,7 +325,7 @@ class _Walk(WalkState):
         """A call of one side alone is where it begins; `first_row` is the first matched row that differs."""
         if self.roles.call[alone] == ORIGIN:
             return
-        span = slice(int(self.first[alone]), int(self.first[alone + 1]))
+        span = slice(self.first[alone], self.first[alone + 1])
         self.roles.row[span][self.side[span] == OUTPUT] = ORIGIN
         self._add(alone, "unmatched", -1, first_row)
         self.taint(alone)

@@ -20,6 +20,8 @@ class Unwritten:
     def mark(self, name: CallName, span: range) -> None:
         """Rows of a call that hold what nobody wrote become unknown: a difference there is no error."""
         verdict, reason = self._rows.verdict, self._rows.reason
+        if verdict[span.start : span.stop].tolist().count(PASS) == len(span):
+            return
         is_source = name.api.rstrip("_") in UNINITIALISED
         is_base = False
         for row in span:

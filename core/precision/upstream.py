@@ -36,6 +36,9 @@ class Source:
     passed: tuple[int, ...] = ()
 
 
+_NO_SOURCE = Source()
+
+
 class Upstream:
     """Look-ups of one rank and step; a class because they share the tables of both dumps."""
 
@@ -112,8 +115,10 @@ class Upstream:
         return self._source(TARGET, row), self._source(GOLDEN, row)
 
     def _source(self, side: int, row: int) -> Source:
-        reader = int(self._leaf_of[side][row])
-        leaf = int(self._producers[side][reader]) if reader >= 0 else -1
+        reader = self._leaf_of[side].item(row)
+        leaf = self._producers[side].item(reader) if reader >= 0 else -1
+        if leaf < 0:
+            return _NO_SOURCE
         passed: list[int] = []
         while leaf >= 0:
             call = self._call_of_leaf(side, leaf)

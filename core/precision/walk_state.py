@@ -62,7 +62,8 @@ class WalkState:
         self.unwritten = Unwritten(rows, self.upstream)
         self.side = rows.sides()
         self.groups = {group.call for group in self.pairing.groups}
-        self.first = np.searchsorted(self.pairing.row_call, np.arange(self.pairing.n_calls + 1))
+        calls = np.arange(self.pairing.n_calls + 1)
+        self.first: list[int] = np.searchsorted(self.pairing.row_call, calls).tolist()
         self.modules = self.paired_modules()
         self.tainted_inside: dict[ModuleKey, int] = {}
         self.tainted_forward: dict[str, int] = {}
@@ -83,7 +84,7 @@ class WalkState:
         return found
 
     def span(self, call: int) -> range:
-        return range(int(self.first[call]), int(self.first[call + 1]))
+        return range(self.first[call], self.first[call + 1])
 
     def is_tainted(self, row: int) -> bool:
         role = self.roles.row[row]

@@ -8,6 +8,7 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from struct import Struct
 from typing import Any, overload
 
@@ -41,6 +42,10 @@ _ROW = np.dtype(
 )
 _pack_row = Struct("=ibbihhi4dBibii").pack
 _FLUSH_BYTES = _ROW.itemsize << 14
+
+# What all tensor records hold, picked out in one step; the others are asked for field by field.
+_usual_fields = itemgetter("Max", "Min", "Mean", "Norm", "type", "dtype", "shape", "requires_grad")
+_N_USUAL_FIELDS = 8
 
 _NAN = float("nan")
 _NO_NUMBERS = (_NAN, _NAN, _NAN, _NAN)
@@ -83,7 +88,8 @@ class Texts(Sequence[str]):
         if not -n <= index < n:
             raise IndexError(index)
         index %= n
-        return self._block[self._ends[index] : self._ends[index + 1]].decode()
+        end_of = self._ends.item
+        return self._block[end_of(index) : end_of(index + 1)].decode()
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), 4096):
@@ -262,15 +268,21 @@ class ColumnBuilder:
 
     def _add_tensor(self, side: int, io_code: int, record: dict[str, Any]) -> None:
         get = record.get
-        high, low, mean, norm = get("Max"), get("Min"), get("Mean"), get("Norm")
+        try:
+            high, low, mean, norm, kind, dtype, shape, requires_grad = _usual_fields(record)
+        except KeyError:
+            high, low, mean, norm = get("Max"), get("Min"), get("Mean"), get("Norm")
+            kind, dtype, shape, requires_grad = get("type"), get("dtype"), get("shape"), get("requires_grad")
+            checksum, file = get("md5"), get("data_name")
+        else:
+            is_more = len(record) > _N_USUAL_FIELDS
+            checksum, file = (get("md5"), get("data_name")) if is_more else (None, None)
         present = _ALL_PRESENT
         if not type(high) is type(low) is type(mean) is type(norm) is float:
             raw = (high, low, mean, norm)
             (high, low, mean, norm), present = _numbers(raw)
             if str in map(type, raw):
                 self._count_texts(raw, present)
-        kind, dtype, checksum, file = get("type"), get("dtype"), get("md5"), get("data_name")
-        requires_grad = get("requires_grad")
         self._rows += _pack_row(
             len(self._byte) - 1,
             side,
@@ -278,7 +290,7 @@ class ColumnBuilder:
             io_code,
             _code(self._types, kind),
             -1 if dtype is None else _code(self._dtypes, dtype),
-            self._shape_code(get("shape")),
+            self._shape_code(shape),
             high,
             low,
             mean,
@@ -286,7 +298,7 @@ class ColumnBuilder:
             present,
             -1 if checksum is None else _code(self._checksums, checksum, 2**31 - 2),
             1 if requires_grad is True else 0 if requires_grad is False else -1,
-            self._file_code(file),
+            -1 if file is None else self._file_code(file),
             -1,
         )
 

@@ -20,13 +20,11 @@ def parse_name(full: str) -> CallName:
     A model index that the tool puts behind "Module." cannot be told from a submodule called "0"; it stays
     the first part of `path`.
     """
-    head, _, last = full.rpartition(".")
-    before, _, middle = head.rpartition(".")
-    number = _number(last)
-    if number is not None and middle in _DIRECTIONS:
-        return _module(full, before, _DIRECTIONS[middle], number)
+    before, middle, last = ("", "", *full.rsplit(".", 2))[-3:]
+    if middle in _DIRECTIONS and _is_number(last):
+        return _module(full, before, _DIRECTIONS[middle], int(last))
     if last == "parameters_grad":
-        return _module(full, head, "grad", None)
+        return _module(full, full.rpartition(".")[0], "grad", None)
     number = _number(middle)
     if number is not None and before:
         if last == "debug":
