@@ -20,8 +20,8 @@ from npulse.core.run.model import Artifact, Run
 from npulse.core.tails import Tails
 from npulse.core.text import Lang, say
 
-from .own.checks import OwnChecks, check_own
-from .own.model import Captured
+from .own.checks import check_own
+from .own.model import Captured, OwnChecks
 from .own.report import own_findings, own_lines, own_summary
 from .texts import TEXTS
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.formats.msprobe.records import Construct, Dump, Frame, Stacks
 
-from .own.checks import OwnChecks
+from .own.model import OwnChecks
 from .pairing import pair_auto
 from .plugged import PluggedFigure
 from .role_records import Roles

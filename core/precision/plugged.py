@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
-from npulse.core.formats.tensors import TensorError, TensorFile, widen
+from npulse.core.formats.tensors import TensorError, widen
 from npulse.core.plugins.metrics import MAX_ELEMENTS, Measuring, Metric
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, check
 
-from .reading.work import TensorJob, open_sides
 from .rows import FIGURES
-from .splits.view import TensorView
 
-_Tensor = TensorFile | TensorView
+if TYPE_CHECKING:  # figures that were kept are shown without what reads tensors
+    from npulse.core.formats.tensors import TensorFile
+
+    from .reading.work import TensorJob
+    from .splits.view import TensorView
+
+    _Tensor = TensorFile | TensorView
 
 TAKEN = frozenset(
     (
@@ -115,6 +120,8 @@ def measured_by_plugins(
 
 def _opened(job: TensorJob) -> tuple[_Tensor, _Tensor] | None:
     """Both files where they can be compared; the first read has told what is wrong with the others."""
+    from .reading.work import open_sides
+
     try:
         target, golden = open_sides(job)
     except TensorError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from npulse.core.calls.source import source_place
+from npulse.core.dataclass import dataclass
 from npulse.core.figures import number
 from npulse.core.findings import Finding, Report
 from npulse.core.table import Table

@@ -121,3 +121,15 @@ def test_a_command_in_a_pipe_loads_no_workbench(command: str, tmp_path: Path) ->
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "npulse" in loaded and command in done.stdout
     assert {name: NEVER_IN_A_PIPE[name] for name in sorted(loaded & set(NEVER_IN_A_PIPE))} == {}
+
+
+def test_a_comparison_that_was_kept_is_shown_without_what_compares() -> None:
+    code = "import sys, npulse.core.precision.table; print(*sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": str(REPO / "src")}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=True, timeout=60)
+    loaded = set(done.stdout.split())
+    ours = "npulse.core.precision."
+    assert ours + "comparison" in loaded
+    what_compares = {ours + name for name in ("own.checks", "pairing.align", "reading.work", "blocks.kernel")}
+    assert loaded & what_compares == set()

@@ -186,7 +186,9 @@ def _magnitudes(column: Column) -> tuple[float, float]:
 
 def _sample_texts(column: Column, write: Formatter, glyphs: Glyphs) -> list[str]:
     n_rows = len(column.values)
-    rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, _SAMPLE_ROWS)).astype(np.int64))
+    rows = np.linspace(0, max(n_rows - 1, 0), min(n_rows, _SAMPLE_ROWS)).astype(
+        np.int64
+    )  # all of them differ
     texts = column_texts(column, rows, write, glyphs)
     if column.labels is not None and len(column.labels) <= _FEW_LABELS:
         # "" is no word: it stands for all labels where no row has a text

@@ -15,8 +15,8 @@ from npulse.core.run.sides import CapturePair
 
 from ..mixed.other_dtype import check_other_dtypes
 from ..role_records import INHERITED, ORIGIN
-from .checks import OwnChecks, check_own
-from .model import Captured, Seen
+from .checks import check_own
+from .model import Captured, OwnChecks, Seen
 from .runs import check_runs, is_same_program
 
 if TYPE_CHECKING:

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npulse.core.dataclass import dataclass
 from npulse.core.findings import Problem
 from npulse.core.progress import IsCancelled, Progress, ProgressCallback, ignore_progress, never_cancelled
 
 from .casts import check_casts
 from .collectives import check_collectives
-from .data import InputHash, input_hash
+from .data import input_hash
 from .handover import check_handover
-from .model import Captured, Seen
+from .model import Captured, OwnChecks
 from .peers import check_peers
 from .repeats import check_repeats
 from .replicas import check_replicas
-
-
-@dataclass(frozen=True, slots=True)
-class OwnChecks:
-    """What one capture says of itself. harmless: what is worth a line and no finding. is_complete: whether
-    every check looked at all there was.
-
-    n_collectives, n_parameters, n_inputs, n_repeated, n_casts: how many of each were looked at.
-    """
-
-    seen: tuple[Seen, ...] = ()
-    harmless: tuple[Seen, ...] = ()
-    inputs: InputHash | None = None
-    n_collectives: int = 0
-    n_parameters: int = 0
-    n_inputs: int = 0
-    n_repeated: int = 0
-    n_casts: int = 0
-    is_complete: bool = True
-    problems: tuple[Problem, ...] = ()
 
 
 def check_own(

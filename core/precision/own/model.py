@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from npulse.core.calls.tensors import TensorPlace, place_of
 from npulse.core.dataclass import dataclass
-from npulse.core.findings import Role, Severity
+from npulse.core.findings import Problem, Role, Severity
 from npulse.core.formats.msprobe.names import parse_name
 from npulse.core.formats.msprobe.records import CallName, Dump
+
+if TYPE_CHECKING:  # what was kept of checks is put together without what looks
+    from .data import InputHash
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,23 @@ class Seen:
     figures: Mapping[str, Any] = field(default_factory=dict)
     related: tuple[tuple[Role, str], ...] = ()
     calls: tuple[tuple[Captured, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnChecks:
+    """What one capture says of itself. harmless: what is worth a line and no finding. is_complete: whether
+    every check looked at all there was.
+
+    n_collectives, n_parameters, n_inputs, n_repeated, n_casts: how many of each were looked at.
+    """
+
+    seen: tuple[Seen, ...] = ()
+    harmless: tuple[Seen, ...] = ()
+    inputs: InputHash | None = None
+    n_collectives: int = 0
+    n_parameters: int = 0
+    n_inputs: int = 0
+    n_repeated: int = 0
+    n_casts: int = 0
+    is_complete: bool = True
+    problems: tuple[Problem, ...] = ()

@@ -10,8 +10,7 @@ from npulse.core.findings import Finding, Location, Related
 from npulse.core.text import Lang, safe_text, say
 
 from ..mixed.judge_by import Judged
-from .checks import OwnChecks
-from .model import Seen
+from .model import OwnChecks, Seen
 from .texts import OWN_TEXTS
 
 

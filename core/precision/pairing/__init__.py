@@ -1,7 +1,5 @@
 """Calls and leaves of two dumps paired: `model` is what every method returns."""
 
-from .align import pair_auto as pair_auto
-from .by_name import pair_by_name as pair_by_name
 from .model import CERTAIN as CERTAIN
 from .model import DOUBTFUL as DOUBTFUL
 from .model import EVIDENCE as EVIDENCE
@@ -11,3 +9,5 @@ from .model import Beside as Beside
 from .model import Group as Group
 from .model import Ints as Ints
 from .model import Pairing as Pairing
+from .ways import pair_auto as pair_auto
+from .ways import pair_by_name as pair_by_name
