@@ -87,7 +87,9 @@ def _load_share(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run side by side, those that take the time run one after another."""
+    """Where tests run side by side, those that take the time run one after another; those that nothing may
+    run beside come last of them, when what was installed beside the first tests is done."""
+    items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     for item in items:
         if item.get_closest_marker("budget") or item.nodeid.startswith("tests/terminal/"):
             item.add_marker(pytest.mark.xdist_group("timed"))

@@ -12,7 +12,7 @@ import pytest
 
 from npulse.core.formats.profiling.row_index import RowIndex, index_rows
 
-pytestmark = pytest.mark.budget
+pytestmark = [pytest.mark.budget, pytest.mark.alone]
 
 N_ROWS = 300_000
 MAX_RATIO = 1.8
@@ -48,14 +48,12 @@ def count_lines(path: Path) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
 
 
-@pytest.mark.xdist_group("row_index_budget")
 def test_the_index_costs_about_what_counting_lines_does(table: Path) -> None:
     turns = [(cpu_s(lambda: index_rows(table)), cpu_s(lambda: count_lines(table))) for _ in range(3)]
     ratio = min(index for index, _ in turns) / min(count for _, count in turns)
     assert ratio <= MAX_RATIO
 
 
-@pytest.mark.xdist_group("row_index_budget")
 def test_few_bytes_a_row_are_held_and_a_screen_takes_a_moment(table: Path) -> None:
     tracemalloc.start()
     try:

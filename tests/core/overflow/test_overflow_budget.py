@@ -15,7 +15,7 @@ SMALL, LARGE = 4_000, 20_000
 CPU_S = 2.5  # about three times what it takes: for machines that are slow, not for code that is
 MB_A_CALL = 0.004
 
-pytestmark = pytest.mark.budget
+pytestmark = [pytest.mark.budget, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")

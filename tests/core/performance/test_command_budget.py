@@ -14,7 +14,7 @@ import npulse
 
 from ...bench.operator_tables import write_table
 
-pytestmark = pytest.mark.budget
+pytestmark = [pytest.mark.budget, pytest.mark.alone]
 
 SMALL, LARGE = 12_000, 120_000
 PEAK_MB = 220
