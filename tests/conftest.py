@@ -97,15 +97,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """A test marked `alone` waits until no other worker is in a test, and the others wait for it: two busy
-    threads of one core take from each other what a ratio of processor times is made of."""
+    """A test marked `alone` waits until no other worker is in a test, and the others wait for it: what runs
+    beside it takes caches and memory from one side of a ratio of processor times more than from the other."""
     worker: dict[str, Any] | None = getattr(item.config, "workerinput", None)
     if worker is None:
         return (yield)
     import fcntl
 
     how = fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH
-    gate, room = (_lock_file(f"npulse-tests-{worker['testrunuid']}.{name}") for name in ("gate", "room"))
+    gate, room = (_opened(path) for path in _lock_files(worker))
     fcntl.flock(gate, how)  # who waits for the room alone stands here, so that nobody else enters it
     fcntl.flock(room, how)
     if how == fcntl.LOCK_SH:
@@ -117,9 +117,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         fcntl.flock(gate, fcntl.LOCK_UN)
 
 
+def _lock_files(worker: dict[str, Any]) -> list[Path]:
+    run = f"npulse-tests-{worker['testrunuid']}"
+    return [Path(tempfile.gettempdir(), f"{run}.{name}") for name in ("gate", "room")]
+
+
 @cache
-def _lock_file(name: str) -> int:
-    return os.open(Path(tempfile.gettempdir(), name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 # ---- real files ----
@@ -169,6 +174,8 @@ def _is_short(kind: str) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    for path in _lock_files(worker) if (worker := getattr(session.config, "workerinput", None)) else ():
+        path.unlink(missing_ok=True)  # the other workers have it open
     if session.exitstatus == pytest.ExitCode.OK and any(map(_is_short, _skipped)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
